@@ -4,6 +4,13 @@ require("oltp_common")
 
 sysbench.cmdline.options.random_points = {"values in a query", 10}
 
+-- As sysbench, which makes several tables here all the same.
+local drop_all = cleanup
+function cleanup()
+  assert(sysbench.opt.tables == 1, "this benchmark does not support --tables > 1")
+  drop_all()
+end
+
 function thread_init()
   drv = sysbench.sql.driver()
   con = drv:connect()

@@ -21,3 +21,4 @@ mod patience;
 mod plans;
 mod restart;
 mod stopping;
+mod unencoded;

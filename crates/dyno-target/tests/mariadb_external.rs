@@ -181,7 +181,10 @@ fn the_database_of_others_stays_theirs() {
     // Without data nothing is the experiment's.
     let database = prepared(&info, &data(""), &stop).unwrap();
     let mut control = database.control(&stop).unwrap();
-    assert_eq!(control.warm().unwrap(), "0 tables were read from begin to end");
+    assert_eq!(
+        control.warm().unwrap(),
+        "0 tables were read into the cache before the load"
+    );
     assert_eq!(control.sizes().unwrap().tables, []);
     database.mark_used(&stop).unwrap();
 

@@ -130,7 +130,7 @@ pub struct RunArguments {
     pub max_errors: Option<ErrorLimit>,
 
     /// Shell command that restarts a server other than dyno's own, for settings that require a restart (PostgreSQL
-    /// only)
+    /// and MySQL)
     #[arg(long, value_name = "COMMAND")]
     pub restart_command: Option<String>,
 

@@ -8,7 +8,7 @@ use super::reserved::Reserved;
 use super::servers::CellServers;
 use super::target::{clients, lexis};
 use super::workload;
-use super::{Entry, Progress, RunError, RunRecording, data};
+use super::{Entry, Progress, RunError, RunRecording, begun_again, data};
 use crate::lua::Heard;
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::CampaignWriter;
@@ -178,15 +178,7 @@ fn lua_notes(experiment: &Resolved, load: &Load, heard: &Heard) -> Vec<String> {
     let said = heard.said().into_iter();
     let said = said.map(|said| format!("Of the script was said: {}.", said.trim_end_matches('.')));
     let counts = load.counts().into_iter().zip(&experiment.workloads);
-    let begun_again = counts
-        .filter(|(counts, _)| counts.errors > 0)
-        .map(|(counts, workload)| {
-            format!(
-                "\"{}\": {} events, those of the warm-up included, began again after an error that mysql_ignore_errors \
-             names or that the script ignores; their latencies hold all attempts.",
-                workload.name, counts.errors
-            )
-        });
+    let begun_again = counts.filter_map(|(counts, workload)| begun_again(&workload.name, counts.errors));
     begun_again.chain(said).collect()
 }
 

@@ -5,6 +5,7 @@
 //! kept as such, and the others are made all the same.
 
 mod beside;
+mod begun_again;
 mod both;
 #[cfg(test)]
 mod cases;
@@ -36,6 +37,7 @@ mod threads;
 mod workload;
 
 pub use beside::Beside;
+pub use begun_again::begun_again;
 pub use both::Both;
 pub use emergency::Emergency;
 pub use error::RunError;

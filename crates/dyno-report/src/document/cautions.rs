@@ -15,14 +15,22 @@ const MOST_NAMES: usize = 3;
 struct Said {
     /// What stands before, between and behind its figures.
     words: Vec<String>,
-    /// The least and the greatest of each of its figures.
-    figures: Vec<Range>,
+    /// Each of its figures over all runs.
+    figures: Vec<Figure>,
     runs: Vec<String>,
     detail: Detail,
 }
 
-/// Two figures as they were written, and as numbers.
-type Range = [(String, f64); 2];
+/// A figure as it was written, and as a number.
+type Written = (String, f64);
+
+/// A figure of a warning, over all runs that have it.
+enum Figure {
+    /// A quantity, from its least to its greatest.
+    Quantity([Written; 2]),
+    /// A setting's values, each once: between them there may be none, so a range would say more than was measured.
+    Setting(Vec<Written>),
+}
 
 /// Gathers warnings.
 #[derive(Default)]
@@ -118,18 +126,16 @@ impl Cautions {
     fn say(&mut self, run: &str, detail: Detail, text: String) {
         // The same words with other figures are the same warning.
         let (words, figures) = apart(&one_line(&text));
+        let begun = words.iter().zip(&figures);
+        let begun = begun.map(|(before, figure)| Figure::new(before, figure)).collect();
         let said = self.said.entry(words.clone()).or_insert_with(|| Said {
             words,
-            figures: figures.iter().map(|figure| [figure.clone(), figure.clone()]).collect(),
+            figures: begun,
             runs: Vec::new(),
             detail,
         });
-        for ([least, greatest], figure) in said.figures.iter_mut().zip(figures) {
-            if figure.1 < least.1 {
-                *least = figure;
-            } else if figure.1 > greatest.1 {
-                *greatest = figure;
-            }
+        for (all, figure) in said.figures.iter_mut().zip(figures) {
+            all.add(figure);
         }
         if said.runs.last().is_none_or(|last| last != run) {
             said.runs.push(run.to_owned());
@@ -166,22 +172,52 @@ impl Cautions {
 }
 
 impl Said {
-    /// The warning, with the range of each figure that is not the same in all runs.
+    /// The warning, with all that its figures were.
     fn text(&self) -> String {
-        let figures = self.figures.iter().map(|[(least, low), (greatest, high)]| {
-            if low == high {
-                least.clone()
-            } else {
-                format!("{least}–{greatest}")
-            }
-        });
-        let figures = figures.chain([String::new()]);
+        let figures = self.figures.iter().map(Figure::text).chain([String::new()]);
         self.words
             .iter()
             .cloned()
             .zip(figures)
             .map(|(words, figure)| words + &figure)
             .collect()
+    }
+}
+
+impl Figure {
+    /// One behind these words, in a first run.
+    fn new(before: &str, figure: &Written) -> Self {
+        match before.ends_with(" = ") {
+            true => Self::Setting(vec![figure.clone()]),
+            false => Self::Quantity([figure.clone(), figure.clone()]),
+        }
+    }
+
+    /// Adds what it is in another run.
+    fn add(&mut self, figure: Written) {
+        match self {
+            Self::Quantity([least, _]) if figure.1 < least.1 => *least = figure,
+            Self::Quantity([_, greatest]) if figure.1 > greatest.1 => *greatest = figure,
+            Self::Setting(values) if !values.contains(&figure) => values.push(figure),
+            Self::Quantity(_) | Self::Setting(_) => {}
+        }
+    }
+
+    /// The range of a quantity that is not the same in all runs, or all values of a setting.
+    fn text(&self) -> String {
+        match self {
+            Self::Quantity([(least, low), (_, high)]) if low == high => least.clone(),
+            Self::Quantity([(least, _), (greatest, _)]) => format!("{least}–{greatest}"),
+            Self::Setting(values) => {
+                let mut values = values.clone();
+                values.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+                let texts: Vec<_> = values.iter().map(|(text, _)| text.as_str()).collect();
+                match texts.split_last() {
+                    Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+                    _ => texts.concat(),
+                }
+            }
+        }
     }
 }
 
@@ -223,6 +259,7 @@ fn apart(text: &str) -> (Vec<String>, Vec<(String, f64)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_archive::summary::Warning;
 
     #[test]
     fn the_same_words_are_said_once() {
@@ -271,5 +308,24 @@ mod tests {
             ["10.0.0.1:5432 in 3–5 s, 9 %"]
         );
         assert_eq!(told(&["é 1,", "é 2,"]), ["é 1–2,"]);
+    }
+
+    #[test]
+    fn of_settings_each_value_is_told() {
+        let lost = |level: &str| Warning::NotDurable {
+            settings: vec![
+                format!("innodb_flush_log_at_trx_commit = {level}"),
+                "sync_binlog = 0".to_owned(),
+            ],
+        };
+        let mut cautions = Cautions::default();
+        for (number, level) in ["2", "0", "2"].into_iter().enumerate() {
+            cautions.events(&format!("run {number}"), [lost(level).to_string()]);
+        }
+        let told = cautions.all().remove(0).text;
+        assert!(
+            told.contains("(innodb_flush_log_at_trx_commit = 0 and 2, sync_binlog = 0)"),
+            "{told}"
+        );
     }
 }

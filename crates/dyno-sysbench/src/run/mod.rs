@@ -13,9 +13,10 @@ use crate::report::Manner;
 use crate::script::Script;
 use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
-use dyno_lab::run::{Both, RunRecording};
+use dyno_lab::run::{Both, RunRecording, begun_again};
 use dyno_load::has_asked_for_exit;
-use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics};
+use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics, Tally};
+use std::path::Path;
 use std::sync::Arc;
 use watch::{FORCED, Watch};
 
@@ -87,7 +88,9 @@ fn measure(
 ) -> Result<u8, Failure> {
     let functions = &script.declared;
     if !functions.has(Function::Event) && !functions.has(Function::ThreadRun) {
-        return Err(LuaError::NoEvent(script.name.clone()).into());
+        // As sysbench names it: without the folder.
+        let name = Path::new(&script.name).file_name().unwrap_or_default();
+        return Err(LuaError::NoEvent(name.to_string_lossy().into_owned()).into());
     }
     let threads = options.limits.threads;
     allow_descriptors(threads, load::worker_threads(threads), 64).map_err(|error| error.to_string())?;
@@ -116,7 +119,15 @@ fn measure(
         std::process::exit(code.into());
     };
     let tally = program.tally();
-    let mut watch = Watch::new(options, log, manner, tally, &mut environment, signals.stop(), &leave);
+    let mut watch = Watch::new(
+        options,
+        log,
+        manner,
+        tally.clone(),
+        &mut environment,
+        signals.stop(),
+        &leave,
+    );
     let mut notes = archive::Notes(Arc::clone(log));
     let folder = options.archive.as_deref();
     let opened = folder.map(|folder| archive::open(folder, options, script, &mut notes, signals.stop()));
@@ -129,7 +140,7 @@ fn measure(
     let (code, has_left) = match driven {
         Ok(outcome) => {
             let code = ended(&mut watch, &outcome, options, log);
-            let code = match recording.map(|recording| keep(recording, &outcome, log)) {
+            let code = match recording.map(|recording| keep(recording, &outcome, &tally, log)) {
                 None | Some(true) => code,
                 Some(false) => code.max(FAILED),
             };
@@ -164,7 +175,10 @@ fn and_failure(code: u8, failure: &LuaError, log: &Log) -> u8 {
 }
 
 /// Keeps a run that is over, and says where. `false`: the archive could not take all of it.
-fn keep(recording: RunRecording<'_>, outcome: &Outcome, log: &Log) -> bool {
+fn keep(mut recording: RunRecording<'_>, outcome: &Outcome, tally: &Tally, log: &Log) -> bool {
+    if let Some(note) = begun_again(load::WORKLOAD, tally.counts().errors) {
+        recording.note(note);
+    }
     let kept = recording.close(outcome, None);
     let state = match kept.state {
         RunState::Complete => String::new(),

@@ -28,7 +28,7 @@ impl fmt::Display for Prewarmed {
         };
         write!(
             f,
-            "{} {what} ({:.0} MB) were read {how}",
+            "{} {what} ({:.0} MB) were read into the cache before the load, {how}",
             self.relations,
             self.bytes as f64 / 1e6
         )

@@ -28,6 +28,12 @@ pub enum TargetError {
         /// Those that are built in, with how their addresses begin.
         known: String,
     },
+    /// An address without its slashes. What follows is not repeated: it may hold a password.
+    #[error("an address begins with {scheme}://, not with {scheme}: alone; give {scheme}://user@host:port/database")]
+    NoSlashes {
+        /// What it begins with.
+        scheme: &'static str,
+    },
 }
 
 impl TargetError {

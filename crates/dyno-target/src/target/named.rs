@@ -177,6 +177,10 @@ fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
         });
     }
     let Some(scheme) = scheme(text) else {
+        // To libpq it would be the name of a database.
+        if let Some(scheme) = without_slashes(text) {
+            return Err(TargetError::NoSlashes { scheme });
+        }
         return Ok((USUAL, Meant::External));
     };
     let of_scheme = PRODUCTS.into_iter().find(|product| product.schemes().contains(&scheme));
@@ -212,6 +216,13 @@ fn scheme(text: &str) -> Option<&str> {
     let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     is_name.then_some(scheme)
+}
+
+/// How an address begins of which `text` lacks the slashes.
+fn without_slashes(text: &str) -> Option<&'static str> {
+    let (word, _) = text.split_once(':')?;
+    let mut schemes = PRODUCTS.into_iter().flat_map(|product| product.schemes());
+    schemes.find(|scheme| **scheme == word).copied()
 }
 
 /// The kinds that are built in, as a list in a sentence.
@@ -317,6 +328,24 @@ mod tests {
     fn the_scheme_says_whose_address_it_is() {
         assert_eq!(named("mysql://ann:secret@db/x"), "mysql://ann@db:3306/x");
         assert_eq!(named("mariadb://ann@db:3307/x"), "mysql://ann@db:3307/x");
+    }
+
+    #[test]
+    fn an_address_without_slashes_is_no_database_of_that_name() {
+        for (text, scheme) in [
+            ("mysql:bench", "mysql"),
+            ("mariadb:ann:secret@db/x", "mariadb"),
+            ("postgres:x", "postgres"),
+            ("postgresql:/x", "postgresql"),
+        ] {
+            let refused = named(text);
+            assert!(
+                refused.ends_with(&format!("; give {scheme}://user@host:port/database")),
+                "{refused}"
+            );
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+        assert!(named("postgres").starts_with("postgres://"), "{}", named("postgres"));
     }
 
     #[test]

@@ -152,7 +152,7 @@ fn state_and_cache_are_as_asked_for() {
         let said = if run.record()["cell"]["cache"] == "cold" {
             "page cache"
         } else {
-            "were read by"
+            "were read into the cache before the load, by"
         };
         assert!(
             warnings.contains(said) || warnings.contains("the kernel was advised"),

@@ -358,6 +358,20 @@ fn a_run_is_archived_with_each_kind_of_statement() {
         "{campaign}"
     );
     assert!(campaign.contains("\"api_token\": \"***\""), "{campaign}");
+    // What its report calls ignored errors is in the archive, too.
+    folder.file(
+        "again.lua",
+        "function thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() n = (n or 0) + 1\n\
+         if n < 3 then con:query(\"signal sqlstate '40001' set mysql_errno = 1213\") end end\n",
+    );
+    let run = with("again.lua --events=5 --archive=again run");
+    assert!(run.status.success(), "{run:?}");
+    let text = String::from_utf8(run.stderr).unwrap();
+    let kept = text.lines().find_map(|line| line.strip_prefix("archived in "));
+    let record = fs::read_to_string(folder.path().join(kept.unwrap()).join("run.json")).unwrap();
+    let note = "2 events, the warm-up included, began again after an error";
+    assert!(record.contains(note), "{record}");
 }
 
 /// The number behind a name in a report.

@@ -2,6 +2,7 @@
 
 use super::option_files::OptionFiles;
 use super::{AddressError, CONNECT_TIMEOUT, ConnectionInfo, Host, Identity, PORT, SCHEMES, SSL_MODES, spelt, syntax};
+use crate::unencoded::{UNENCODED, is_split};
 use dyno_wire::Secret;
 use dyno_wire::tls::{SslMode, Words};
 use percent_encoding::percent_decode_str;
@@ -104,6 +105,10 @@ impl<'a> Address<'a> {
         }
         let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let first = parameters.split(['=', '&']).next().unwrap_or_default();
+        if is_split(path) || first.contains('@') {
+            return Err(syntax(UNENCODED));
+        }
         let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = match login.split_once(':') {
             Some((user, password)) => (user, Some(decode(password)?)),
@@ -354,6 +359,18 @@ mod tests {
         ] {
             assert!(matches!(resolve(bad), Err(AddressError::Syntax { .. })), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_password_that_splits_the_address_is_to_be_encoded() {
+        for password in ["p@ss/wo:rd", "wo/rd", "wo?rd", "wo:r/d"] {
+            let error = resolve(&format!("mysql://bench:{password}@127.0.0.1:33991/bench")).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("write \"/\" in a password as %2F"), "{password}: {text}");
+            assert!(!text.contains("rd@") && !text.contains("p@ss"), "{text}");
+        }
+        let info = resolve("mysql://ann:p@ss@h/d@1").unwrap();
+        assert_eq!(info.database, "d@1");
     }
 
     /// What an option file and the environment make of an address.

@@ -1,7 +1,7 @@
 //! A change of settings: how each can be set by this role is found out first, then they are set.
 
 use super::restore::{Since, restore_from};
-use super::{ChangeError, altered, give, is_untouched, values};
+use super::{ChangeError, altered, give, is_untouched, memory, values};
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::error::cannot;
 use crate::mysql::rights::remedy;
@@ -42,7 +42,7 @@ impl GlobalChange {
     /// Finds out how each of the settings, which were fitted, can be set by this role. Changes nothing.
     ///
     /// # Errors
-    /// A setting that the server does not have, or no connection.
+    /// A setting that the server does not have, a size that its machine has not, or no connection.
     pub fn plan(
         info: &ConnectionInfo,
         settings: &[(String, String)],
@@ -65,6 +65,7 @@ impl GlobalChange {
             if same_value(found, wanted) {
                 continue;
             }
+            memory::check(info, &variables, name, wanted)?;
             let at_start = is_for_a_start(name, found, wanted, &variables);
             let can_restart = restart_command.is_some();
             let (value, needs_restart) = match way(&mut client, name, at_start, &variables, can_restart)? {

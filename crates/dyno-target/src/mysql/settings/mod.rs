@@ -6,6 +6,7 @@
 
 mod change;
 mod coupled;
+mod memory;
 mod restore;
 
 pub(super) use change::GlobalChange;
@@ -59,6 +60,15 @@ enum ChangeError {
     },
     #[error("the server makes {found} of {name} = {value}")]
     Altered { name: String, value: String, found: String },
+    #[error(
+        "{name} = {value} is larger than the memory of this machine ({memory_mb}M), on which the server runs: the kernel \
+         would end it. Give a smaller size"
+    )]
+    TooLarge {
+        name: &'static str,
+        value: String,
+        memory_mb: u64,
+    },
     #[error("cannot read the server's settings: {0}")]
     Ask(ClientError),
     #[error(transparent)]

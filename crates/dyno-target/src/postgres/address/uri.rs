@@ -5,6 +5,7 @@ use super::keyword::{Pairs, find, unknown};
 use super::resolve::port_number;
 use crate::postgres::Postgres;
 use crate::target::{HIDDEN, is_secret, without_secrets};
+use crate::unencoded::{UNENCODED, is_split};
 
 fn syntax(what: &str, libpq: Option<String>) -> AddressError {
     AddressError::Syntax {
@@ -47,12 +48,9 @@ pub(super) fn parse(uri: &str, text: &str) -> Result<Pairs, AddressError> {
     let looks_like_password = authority
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit()));
-    if rest.contains('@') && credentials.is_none() && looks_like_password {
-        return Err(syntax(
-            "an \"@\" stands after the first \"/\" or \"?\"; write \"/\" in a password as %2F, \"?\" as %3F, \"@\" \
-             as %40",
-            None,
-        ));
+    let path = rest.split('?').next().unwrap_or_default();
+    if is_split(path) || rest.contains('@') && credentials.is_none() && looks_like_password {
+        return Err(syntax(UNENCODED, None));
     }
     let mut names = Vec::new();
     let mut ports = Vec::new();
@@ -250,6 +248,7 @@ mod tests {
             "[::1]x",
             "::1",
             "u:secret/x@h/d",
+            "u:p@ss/secret:x@h:1/d",
             "h%00",
         ] {
             let error = parsed(text).unwrap_err();

@@ -52,6 +52,8 @@ fn scripts_that_cannot_be() {
             script("run", ""),
             script("prepare", ""),
             script("cleanup", ""),
+            case("./s.lua run").file("s.lua", ""),
+            case("s run").file("s.lua", ""),
             script("help", ""),
             script("foo", ""),
             script("", ""),

@@ -94,6 +94,9 @@ fn tables_are_made_and_dropped() {
         on("oltp_read_write prewarm").logged(),
         on("oltp_read_write cleanup").logged().rows(TABLES),
         on("oltp_read_write cleanup --tables=2").rows(TABLES),
+        on("select_random_points cleanup").logged().rows(TABLES),
+        on("select_random_points cleanup --tables=2").rows(TABLES),
+        on("select_random_ranges cleanup --tables=2").rows(TABLES),
         case("bulk_insert cleanup").rows(TABLES),
         on("oltp_read_write prepare"),
     ];

@@ -4,8 +4,8 @@
 //! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is
 //! kept as such, and the others are made all the same.
 
-mod beside;
 mod begun_again;
+mod beside;
 mod both;
 #[cfg(test)]
 mod cases;
@@ -36,8 +36,8 @@ mod target;
 mod threads;
 mod workload;
 
-pub use beside::Beside;
 pub use begun_again::begun_again;
+pub use beside::Beside;
 pub use both::Both;
 pub use emergency::Emergency;
 pub use error::RunError;

@@ -250,6 +250,7 @@ pub(crate) mod tests {
             statement: "select 1".to_owned(),
             before: Explained::Plan(before),
             after: Some(Explained::Plan(after)),
+            remote: Vec::new(),
         };
         write_plans(folder, &[plans]).unwrap();
     }

@@ -34,7 +34,7 @@ pub use meanings::columns_by_meaning;
 pub use outline::{
     CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, restore_records, run_folders,
 };
-pub use plans::{StatementPlans, write_plans};
+pub use plans::{RemotePlan, StatementPlans, write_plans};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;

@@ -21,6 +21,20 @@ pub struct StatementPlans {
     /// What it said after the load; absent if it was not asked, because the load ended early or has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Explained>,
+    /// What the server behind a proxy would do for what it is sent, asked before the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remote: Vec<RemotePlan>,
+}
+
+/// The plan of a server behind a proxy for what the proxy sends it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RemotePlan {
+    /// What the experiment calls that server.
+    pub server: String,
+    /// What it is sent.
+    pub statement: String,
+    /// What it said of that.
+    pub explained: Explained,
 }
 
 /// The content of the file.
@@ -71,6 +85,7 @@ mod tests {
             statement: "select 1".to_owned(),
             before,
             after,
+            remote: Vec::new(),
         };
         let step = PlanStep {
             step: "Seq Scan".to_owned(),

@@ -5,7 +5,7 @@ use super::plans::Plans;
 use super::recording::{Entry, Tables, growth};
 use super::sampling::{Running, Sampling};
 use super::{RunError, settings};
-use dyno_archive::plan::Workload;
+use dyno_archive::plan::{Resolved, Workload};
 use dyno_archive::{ArchiveError, Preparation, ServerRecord, ServerWriter};
 use dyno_engine::Found;
 use dyno_script::Example;
@@ -102,6 +102,32 @@ pub(super) fn describe(
         },
         sampling,
     })
+}
+
+/// Asks the servers behind proxies for the plans of what these send them. `main` is the main server's connection.
+///
+/// # Errors
+/// A connection is broken.
+pub(super) fn ask_remotes(
+    all: &mut [Described],
+    main: &mut dyn Control,
+    experiment: &Resolved,
+) -> Result<(), TargetError> {
+    for place in 0..all.len() {
+        let proxy = &mut all[place].around;
+        let behind = experiment
+            .further(&proxy.name)
+            .and_then(|further| further.behind.as_deref());
+        let Some((behind, mut plans)) = behind.and_then(|behind| Some((behind, proxy.plans.take()?))) else {
+            continue;
+        };
+        let remote = all.iter_mut().find(|one| one.around.name == behind);
+        let control = remote.map_or(&mut *main, |remote| &mut *remote.around.control);
+        let asked = plans.ask_remote(behind, control);
+        all[place].around.plans = Some(plans);
+        asked?;
+    }
+    Ok(())
 }
 
 impl Described {

@@ -3,7 +3,7 @@
 
 use super::recording::Entry;
 use dyno_archive::plan::Workload;
-use dyno_archive::{ArchiveError, StatementPlans, write_plans};
+use dyno_archive::{ArchiveError, RemotePlan, StatementPlans, write_plans};
 use dyno_engine::Found;
 use dyno_record::Explained;
 use dyno_script::Example;
@@ -60,6 +60,7 @@ impl Plans {
                     statement: statement.clone(),
                     before: Explained::HasNone,
                     after: None,
+                    remote: Vec::new(),
                 },
             })
         });
@@ -72,6 +73,34 @@ impl Plans {
             asked.kept.before = explained;
         }
         Ok(plans)
+    }
+
+    /// Asks the server that these reach through foreign tables, `server`, for the plans of what it is sent.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub fn ask_remote(&mut self, server: &str, control: &mut dyn Control) -> Result<(), TargetError> {
+        let begun = Instant::now();
+        for asked in &mut self.asked {
+            let steps = asked.kept.before.plan().map_or(&[][..], |plan| &plan.steps);
+            let mut sent: Vec<String> = steps.iter().filter_map(|step| step.remote.clone()).collect();
+            sent.dedup();
+            sent.truncate(AT_ONCE);
+            if sent.is_empty() || begun.elapsed() > PATIENCE {
+                continue;
+            }
+            let to_explain: Vec<_> = sent.iter().map(|statement| of_text(statement, false)).collect();
+            let explained = control.explain(&to_explain)?;
+            let plans = sent.into_iter().zip(explained);
+            asked.kept.remote = plans
+                .map(|(statement, explained)| RemotePlan {
+                    server: server.to_owned(),
+                    statement,
+                    explained,
+                })
+                .collect();
+        }
+        Ok(())
     }
 
     /// Asks again, and for what clients have `come_upon` in workloads of these `names`, each with the number of its
@@ -89,18 +118,14 @@ impl Plans {
             let before = self.asked.iter().filter(|asked| asked.workload == *workload).count();
             self.asked.push(Asked {
                 workload: *workload,
-                to_explain: ToExplain {
-                    // A text that was prepared may have parameters, which only the database can tell.
-                    parameterized: Some(found.example.clone()).filter(|text| text.contains(['?', '$'])),
-                    filled: Some(found.example.clone()),
-                    has_values: found.example != found.text,
-                },
+                to_explain: of_text(&found.example, found.example != found.text),
                 kept: StatementPlans {
                     workload: names.get(*workload).cloned().unwrap_or_default(),
                     number: before + 1,
                     statement: found.text.clone(),
                     before: Explained::NotAsked("its text was not known before the load".to_owned()),
                     after: None,
+                    remote: Vec::new(),
                 },
             });
         }
@@ -159,6 +184,16 @@ impl Plans {
     }
 }
 
+/// A text as it was seen.
+fn of_text(text: &str, has_values: bool) -> ToExplain {
+    ToExplain {
+        // One that was prepared may have parameters, which only the database can tell.
+        parameterized: Some(text.to_owned()).filter(|text| text.contains(['?', '$'])),
+        filled: Some(text.to_owned()),
+        has_values,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +209,7 @@ mod tests {
                 statement: "select 1".to_owned(),
                 before,
                 after,
+                remote: Vec::new(),
             },
         };
         let denied = |why: &str| Explained::Denied(why.to_owned());

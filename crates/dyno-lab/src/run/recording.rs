@@ -3,7 +3,7 @@
 //! It does not matter who plans and drives the load. A campaign of experiments records each run, and so
 //! does `dyno pgbench --archive`; both leave the same folder behind.
 
-use super::beside::{Around, Beside, describe};
+use super::beside::{Around, Beside, ask_remotes, describe};
 use super::plans::Plans;
 use super::questions::Questions;
 use super::recorder::{Recorded, Recorder, told_together};
@@ -145,7 +145,8 @@ impl<'a> RunRecording<'a> {
         };
         let beside = entry.beside.iter();
         let beside = beside.map(|beside| describe(beside, &entry, examples.as_deref()));
-        let beside = beside.collect::<Result<Vec<_>, _>>()?;
+        let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
+        ask_remotes(&mut beside, &mut *control, experiment)?;
 
         let together: Vec<_> = experiment
             .workloads

@@ -4,7 +4,7 @@ use super::model::{Block, Section};
 use super::parts::{code, in_full, list, paragraph, section};
 use crate::figures::{count, counted, figure, one_line};
 use dyno_analysis::plans::change;
-use dyno_archive::{Run, StatementPlans};
+use dyno_archive::{RemotePlan, Run, StatementPlans};
 use dyno_record::{AskedWith, Explained, QueryPlan};
 use indexmap::IndexSet;
 
@@ -31,6 +31,7 @@ pub(super) fn section_of(run: &Run) -> Option<Section> {
     let planned: Vec<&StatementPlans> = all.iter().filter(|plans| has_plan(plans)).collect();
     for plans in planned.iter().take(MOST_STATEMENTS) {
         blocks.extend(of_statement(plans));
+        blocks.extend(plans.remote.iter().map(|remote| of_remote(plans, remote)));
     }
     let more = planned.len().saturating_sub(MOST_STATEMENTS);
     if more > 0 {
@@ -107,6 +108,24 @@ fn of_statement(plans: &StatementPlans) -> Vec<Block> {
         (Some(before), None) => vec![captioned("before", before)],
         (None, Some(after)) => vec![captioned("after", after)],
         (None, None) => Vec::new(),
+    }
+}
+
+/// What the server behind a proxy does for what it is sent.
+fn of_remote(plans: &StatementPlans, remote: &RemotePlan) -> Block {
+    let StatementPlans { workload, number, .. } = plans;
+    let server = one_line(&remote.server);
+    let sent = one_line(&remote.statement);
+    match &remote.explained {
+        Explained::Plan(plan) => {
+            let name = format!("{workload}/{number}, on {server}: {sent}");
+            code(format!("{name} (before{})", asked_with(plan)), tree(plan))
+        }
+        Explained::HasNone => paragraph(format!("On {server}, {sent} has no plan.")),
+        Explained::NotAsked(why) | Explained::Denied(why) | Explained::Refused(why) => paragraph(format!(
+            "{server} did not tell its plan for {sent}: {}.",
+            one_line(why).trim_end_matches('.')
+        )),
     }
 }
 
@@ -231,7 +250,23 @@ mod tests {
             statement: "update t\nset x = 1".to_owned(),
             before,
             after,
+            remote: Vec::new(),
         }
+    }
+
+    #[test]
+    fn the_plan_of_a_remote_server_stands_beside_that_of_its_proxy() {
+        let remote = |explained| RemotePlan {
+            server: "far".to_owned(),
+            statement: "select x\nfrom t".to_owned(),
+            explained,
+        };
+        let mut kept = of(1, plan(None), None);
+        kept.remote = vec![remote(plan(Some("t_pkey"))), remote(Explained::Refused("no.".to_owned()))];
+        let section = format!("{:?}", shown(&[kept]));
+        assert!(section.contains("one/1, on far: select x from t (before"), "{section}");
+        assert!(section.contains("using t_pkey"), "{section}");
+        assert!(section.contains("far did not tell its plan for select x from t: no."), "{section}");
     }
 
     #[test]

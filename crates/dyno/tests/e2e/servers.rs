@@ -264,6 +264,12 @@ measure = "2s"
         }
         let described: serde_json::Value = serde_json::from_str(&server(&run, "copy").read("server.json")).unwrap();
         assert_eq!(described["replica_of"], "remote");
+        let plans: serde_json::Value = serde_json::from_str(&run.read("plans.json")).unwrap();
+        let through = &plans["statements"][0];
+        assert_eq!(through["remote"][0]["server"], "remote", "{through}");
+        let steps = &through["remote"][0]["explained"]["plan"]["steps"];
+        let words: Vec<_> = steps.as_array().unwrap().iter().map(|step| &step["on"]).collect();
+        assert!(words.iter().any(|on| *on == "tbl"), "{through}");
         let lag = server(&run, "copy").rows("server.csv");
         assert!(lag.iter().all(|row| !row["standby.behind_s"].is_empty()), "{lag:?}");
     }

@@ -61,8 +61,8 @@ enum ChangeError {
     #[error("the server makes {found} of {name} = {value}")]
     Altered { name: String, value: String, found: String },
     #[error(
-        "{name} = {value} is larger than the memory of this machine ({memory_mb}M), on which the server runs: the kernel \
-         would end it. Give a smaller size"
+        "{name} = {value} is larger than the memory of this machine ({memory_mb}M), on which the server runs: the \
+         kernel would end it. Give a smaller size"
     )]
     TooLarge {
         name: &'static str,

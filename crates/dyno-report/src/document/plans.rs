@@ -262,11 +262,17 @@ mod tests {
             explained,
         };
         let mut kept = of(1, plan(None), None);
-        kept.remote = vec![remote(plan(Some("t_pkey"))), remote(Explained::Refused("no.".to_owned()))];
+        kept.remote = vec![
+            remote(plan(Some("t_pkey"))),
+            remote(Explained::Refused("no.".to_owned())),
+        ];
         let section = format!("{:?}", shown(&[kept]));
         assert!(section.contains("one/1, on far: select x from t (before"), "{section}");
         assert!(section.contains("using t_pkey"), "{section}");
-        assert!(section.contains("far did not tell its plan for select x from t: no."), "{section}");
+        assert!(
+            section.contains("far did not tell its plan for select x from t: no."),
+            "{section}"
+        );
     }
 
     #[test]

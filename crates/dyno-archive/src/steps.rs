@@ -61,7 +61,7 @@ impl Preparation {
             Some(run) => Some(format!("The data was loaded by the run {run}.")),
             None => self
                 .found
-                .then(|| "The data was there: an earlier campaign had loaded it.".to_owned()),
+                .then(|| "The data was there: an earlier campaign or attempt had loaded it.".to_owned()),
         }
     }
 }

@@ -21,6 +21,9 @@ pub(super) const NAME: &str = "dyno";
 /// How long the server waits for the lock at a time, in seconds, so that a request to stop is noticed.
 const PATIENCE_S: u32 = 1;
 
+/// How long the server may take to notice that a connection is gone, in seconds.
+const GONE_S: u32 = 5;
+
 /// The server's answer to the wish for the lock is none.
 const UNKNOWN: &str = "the server does not say whether it gives the lock that keeps other dynos away (get_lock); try \
                        again, or connect to the server itself if this is a proxy";
@@ -68,7 +71,13 @@ fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -
         let taken = client.query_first::<Option<u8>>(&format!("select get_lock('{NAME}', {wait_s})"));
         let taken = taken.map_err(failed)?;
         match taken.flatten() {
-            Some(1) => return Ok(client),
+            Some(1) => {
+                // The server may not have noticed yet that an earlier connection of ours, which had this one, is gone.
+                client
+                    .execute(&format!("do get_lock('{}', {GONE_S})", own_name()))
+                    .map_err(failed)?;
+                return Ok(client);
+            }
             Some(_) if is_ours(&mut client) => return Ok(client),
             Some(_) => {}
             // NULL is for errors, and no row is no answer at all; asking on and on would be no waiting.

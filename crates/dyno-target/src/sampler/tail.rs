@@ -24,16 +24,18 @@ impl Tail {
     }
 
     /// How long the file is: a server that logs every statement writes more than is read at once.
-    pub(crate) fn written(&self) -> std::io::Result<u64> {
-        Ok(std::fs::metadata(&self.path)?.len())
-    }
-
-    /// More lines, as far as they are whole; `None` once the file has been read as far as it was `written`.
-    pub(crate) fn lines(&mut self, written: u64) -> std::io::Result<Option<String>> {
+    pub(crate) fn written(&mut self) -> std::io::Result<u64> {
+        let written = std::fs::metadata(&self.path)?.len();
         if written < self.read {
             // The server was started anew.
             self.read = 0;
         }
+        Ok(written)
+    }
+
+    /// More lines, as far as they are whole; `None` once the file has been read as far as it was `written`.
+    pub(crate) fn lines(&mut self, written: u64) -> std::io::Result<Option<String>> {
+        // More may have been written since, and read.
         if self.read >= written {
             return Ok(None);
         }
@@ -83,5 +85,16 @@ mod tests {
         file.as_file().set_len(0).unwrap();
         std::fs::write(file.path(), "first\n").unwrap();
         assert_eq!(next().as_deref(), Some("first\n"));
+    }
+
+    #[test]
+    fn what_is_written_while_it_is_read_is_read_once() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut tail = Tail::of(file.path());
+        writeln!(file, "one").unwrap();
+        let written = tail.written().unwrap();
+        writeln!(file, "two").unwrap();
+        assert_eq!(tail.lines(written).unwrap().as_deref(), Some("one\ntwo\n"));
+        assert_eq!(tail.lines(written).unwrap(), None);
     }
 }

@@ -21,6 +21,7 @@ pub mod published;
 mod recording;
 pub mod room;
 mod series;
+mod sides;
 mod steady;
 pub mod summary;
 mod throughput;
@@ -35,8 +36,8 @@ pub(crate) use campaign::settings;
 
 use dyno_archive::Run;
 use dyno_archive::analysis::{Analysis, Dip};
-use recording::Recording;
 use series::Window;
+use sides::Sides;
 use throughput::Throughput;
 
 /// Analyses what was recorded of `run`. Files that are missing, as in archives of earlier dynos, cost only what
@@ -48,21 +49,21 @@ pub fn analyse(run: &Run) -> Analysis {
     let found = throughput.dips();
     let own = workloads::dips(&each, facts, &found);
     let windows = found.iter().map(|(window, _)| *window);
-    let windows = windows.chain(own.iter().map(|dip| dip.time)).collect();
-    let recording = Recording::read(run, &throughput, windows);
+    let windows = windows.chain(own.iter().map(|dip| dip.time));
+    let windows: Vec<Window> = windows.collect();
+    let sides = Sides::read(run, &throughput, &windows);
     let mut dips: Vec<Dip> = found
         .into_iter()
-        .map(|(window, depth)| dip(&recording, None, window, depth))
+        .map(|(window, depth)| sides.dip(window, depth))
         .collect();
     let starts: Vec<f64> = dips.iter().map(|dip| dip.start_s).collect();
     for of_one in own.chunk_by(|one, other| one.workload == other.workload) {
         let Some(first) = of_one.first() else { continue };
-        let recording = recording.of_workload(&first.workload, facts, &each);
-        let each = of_one.iter();
-        dips.extend(each.map(|own| dip(&recording, Some(own.workload.clone()), own.time, own.depth)));
+        let each_dip = of_one.iter().map(|own| (own.time, own.depth));
+        dips.extend(sides.dips_of(&first.workload, each_dip, facts, &each));
     }
     dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
-    let mut findings = checkpoints::findings(&recording);
+    let mut findings = sides.findings();
     findings.extend(workloads::standstills(&each, facts));
     findings.extend(plans::findings(run));
     let mut analysis = Analysis {
@@ -76,19 +77,6 @@ pub fn analyse(run: &Run) -> Analysis {
         findings,
         warnings: Vec::new(),
     };
-    analysis.warnings = warnings::warnings(run, &recording, &analysis, throughput.may_be_steady());
+    analysis.warnings = warnings::warnings(run, sides.main(), &analysis, throughput.may_be_steady());
     analysis
-}
-
-/// A dip with its cause.
-fn dip(recording: &Recording, workload: Option<String>, window: Window, depth: f64) -> Dip {
-    let (cause, evidence) = causes::cause_of(recording, window);
-    Dip {
-        workload,
-        start_s: window.start_s,
-        end_s: window.end_s,
-        depth_percent: depth * 100.0,
-        cause,
-        evidence,
-    }
 }

@@ -103,6 +103,21 @@ impl Throughput {
         (finish(all, ""), each)
     }
 
+    /// The throughput of the workloads that are `wanted`, together.
+    pub fn of(run: &Run, wanted: &dyn Fn(&str) -> bool) -> Self {
+        let mut builder = Builder::default();
+        for row in run.intervals().into_iter().flatten().filter(|row| row.phase != WARMUP) {
+            let window = Window {
+                start_s: row.interval_start_s,
+                end_s: row.interval_start_s + row.interval_s,
+            };
+            if wanted(&row.workload) && !builder.push(&row.phase, window, row.transactions) {
+                break;
+            }
+        }
+        builder.finish()
+    }
+
     /// Whether it would have a steady state if all is well: with one load, for long enough to tell.
     pub fn may_be_steady(&self) -> bool {
         self.has_one_load() && !matches!(dyno_stats::stationarity(&self.tps), Stationarity::TooShort { .. })

@@ -52,7 +52,7 @@ pub struct ProcessRow {
     pub at_s: f64,
     /// What it is called.
     pub process: String,
-    /// `dyno`, `server` or `other`.
+    /// `dyno`, `server`, `beside` (another server of the run) or `other`.
     pub role: String,
     /// Its time in user space as a share of one core.
     pub cpu_user_share: f64,

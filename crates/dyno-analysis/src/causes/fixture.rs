@@ -1,7 +1,9 @@
 //! Recordings made by hand: two minutes at one level, with a dip from 60 to 63 s.
 
+use super::Server;
 use crate::recording::Recording;
 use crate::series::{Series, Signal, Window};
+use dyno_archive::analysis::Cause;
 
 /// The dip.
 pub(crate) const DIP: Window = Window {
@@ -47,6 +49,16 @@ pub(crate) fn calm() -> Recording {
         remote_waits: nothing(0.0),
         ..Recording::default()
     }
+}
+
+/// Why there was a dip on the only server of a run.
+pub(crate) fn cause_of(recording: &Recording, dip: Window) -> (Cause, Vec<String>) {
+    let server = Server {
+        name: None,
+        behind: None,
+        recording,
+    };
+    super::cause_of(recording, &[server], dip)
 }
 
 /// A signal that is about `usual`, and `inside` during the dip.

@@ -189,8 +189,7 @@ impl<'a> Burst<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::cause_of;
-    use crate::causes::fixture::{DIP, calm, signal};
+    use crate::causes::fixture::{DIP, calm, cause_of, signal};
     use crate::series::Series;
 
     fn began(recording: &mut Recording, start_s: f64) {

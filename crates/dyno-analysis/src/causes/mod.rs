@@ -23,6 +23,7 @@ mod vacuum;
 
 use crate::recording::Recording;
 use crate::series::Window;
+use crate::sides::chain;
 use dyno_archive::analysis::Cause;
 
 /// A lower score is worth a mention, and no more.
@@ -44,36 +45,84 @@ struct Evidence {
 /// A rule for a cause.
 type Rule = fn(&Recording, Window) -> Option<Evidence>;
 
+/// What a rule is about. The machine is the same whichever server is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Load,
+    Server,
+}
+
 /// All rules. Of equal scores the first wins.
-const RULES: [Rule; 16] = [
-    dyno_stopped::look,
-    server_stopped::look,
-    lock::look,
-    errors::look,
-    replication::look,
-    remote::look,
-    other_processes::look,
-    vacuum::look,
-    full_log::look,
-    checkpoint::look,
-    full_page_images::look,
-    cold_cache::look,
-    purge::look,
-    slow_storage::look,
-    host_noise::look,
-    load_generator::look,
+const RULES: [(About, Rule); 16] = [
+    (About::Load, dyno_stopped::look),
+    (About::Server, server_stopped::look),
+    (About::Server, lock::look),
+    (About::Load, errors::look),
+    (About::Server, replication::look),
+    (About::Server, remote::look),
+    (About::Load, other_processes::look),
+    (About::Server, vacuum::look),
+    (About::Server, full_log::look),
+    (About::Server, checkpoint::look),
+    (About::Server, full_page_images::look),
+    (About::Server, cold_cache::look),
+    (About::Server, purge::look),
+    (About::Server, slow_storage::look),
+    (About::Load, host_noise::look),
+    (About::Load, load_generator::look),
 ];
 
-/// The most likely cause of a dip, and what was seen at the time, the strongest evidence first.
-pub(super) fn cause_of(recording: &Recording, dip: Window) -> (Cause, Vec<String>) {
-    let mut found: Vec<Evidence> = RULES.iter().filter_map(|rule| rule(recording, dip)).collect();
-    found.sort_by(|one, other| other.score.total_cmp(&one.score));
+/// A server that may be why.
+pub(super) struct Server<'a> {
+    /// What it is called where there are several.
+    pub name: Option<&'a str>,
+    /// The server that it reaches through foreign tables, if it is a proxy.
+    pub behind: Option<&'a str>,
+    /// What was recorded of it.
+    pub recording: &'a Recording,
+}
+
+/// The most likely cause of a dip, and what was seen at the time, the strongest evidence first. What concerns the load
+/// and its machine is in `load`; the rest, in what was recorded of the `servers`.
+pub(super) fn cause_of(load: &Recording, servers: &[Server<'_>], dip: Window) -> (Cause, Vec<String>) {
+    let mut found: Vec<(Option<&str>, Evidence)> = Vec::new();
+    for (about, rule) in RULES {
+        match about {
+            About::Load => found.extend(rule(load, dip).map(|evidence| (None, evidence))),
+            About::Server => found.extend(servers.iter().filter_map(|server| {
+                let evidence = rule(server.recording, dip)?;
+                Some((server.name, evidence))
+            })),
+        }
+    }
+    found.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+    if let Some(place) = reason_behind(&found, servers) {
+        found[..=place].rotate_right(1);
+    }
     let cause = found
         .first()
-        .filter(|first| first.score >= CONVINCING)
-        .map_or(Cause::Unknown, |first| first.cause);
-    let words = found.into_iter().take(MOST_EVIDENCE).map(|evidence| evidence.words);
+        .filter(|(_, first)| first.score >= CONVINCING)
+        .map_or(Cause::Unknown, |(_, first)| first.cause);
+    let words = found.into_iter().take(MOST_EVIDENCE).map(|(server, evidence)| {
+        let on = server.map_or_else(String::new, |server| format!("on {server}: "));
+        on + &evidence.words
+    });
     (cause, words.collect())
+}
+
+/// Where a proxy waits for the server behind it, and something explains why that was slow, the position of this: the
+/// proxy only shows it.
+fn reason_behind(found: &[(Option<&str>, Evidence)], servers: &[Server<'_>]) -> Option<usize> {
+    let (proxy, _) = found.first().filter(|(_, first)| first.cause == Cause::Remote)?;
+    let ways: Vec<_> = servers
+        .iter()
+        .filter_map(|server| Some((server.name?, server.behind)))
+        .collect();
+    let behind: Vec<_> = chain(&ways, (*proxy)?).skip(1).collect();
+    found.iter().position(|(server, evidence)| {
+        let is_why = evidence.cause != Cause::Remote && evidence.score >= CONVINCING;
+        is_why && server.is_some_and(|server| behind.contains(&server))
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Which of several causes is told.
 
-use crate::causes::cause_of;
-use crate::causes::fixture::{DIP, calm, signal};
+use crate::causes::Server;
+use crate::causes::fixture::{DIP, calm, cause_of, signal};
+use crate::recording::Recording;
 use dyno_archive::analysis::Cause;
 use dyno_record::{Autovacuum, Blocked, Stalled, Who};
 
@@ -53,4 +54,41 @@ fn what_goes_on_all_the_time_explains_nothing() {
         analyze: false,
     });
     assert_eq!(cause_of(&recording, DIP).0, Cause::Unknown);
+}
+
+/// Why a proxy and the server behind it had a dip.
+fn cause_of_chain(remote: &Recording, proxy: &Recording) -> (Cause, Vec<String>) {
+    let servers = [("database", None, remote), ("proxy", Some("database"), proxy)];
+    let servers = servers.map(|(name, behind, recording)| Server {
+        name: Some(name),
+        behind,
+        recording,
+    });
+    super::cause_of(remote, &servers, DIP)
+}
+
+#[test]
+fn what_held_up_the_remote_is_why_its_proxy_waited() {
+    let (mut remote, mut proxy) = (calm(), calm());
+    proxy.remote_waits = signal(1.0, 8.0);
+    let (cause, evidence) = cause_of_chain(&remote, &proxy);
+    assert_eq!(cause, Cause::Remote);
+    assert!(evidence[0].starts_with("on proxy: 8.0 clients waited"), "{evidence:?}");
+    // Sessions of the proxy are clients of the remote; of the lock they wait for only this knows.
+    remote.lock_waits = signal(0.0, 4.5);
+    let (cause, evidence) = cause_of_chain(&remote, &proxy);
+    assert_eq!(cause, Cause::Lock, "{evidence:?}");
+    assert!(
+        evidence[0].starts_with("on database: ") && evidence[1].starts_with("on proxy: "),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn what_the_machine_does_is_told_once() {
+    let mut noisy = calm();
+    noisy.steal_share = signal(0.01, 0.5);
+    let (cause, evidence) = cause_of_chain(&noisy, &noisy);
+    assert_eq!((cause, evidence.len()), (Cause::HostNoise, 1), "{evidence:?}");
+    assert!(!evidence[0].starts_with("on "), "{evidence:?}");
 }

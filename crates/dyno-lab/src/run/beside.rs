@@ -46,7 +46,7 @@ pub(super) struct Watched {
 pub(super) struct Described {
     pub around: Around,
     record: ServerRecord,
-    sampling: Sampling,
+    pub sampling: Sampling,
     /// What is to be kept in mind, as sentences.
     pub notes: Vec<String>,
 }
@@ -76,13 +76,13 @@ pub(super) fn describe(
     let plans = plans.transpose()?;
     let sampling = match entry.sampling {
         true => Sampling::prepare(database, entry.stop).ok_or(RunError::Stopped)?,
-        false => Sampling::none(),
+        false => Sampling::default(),
     };
     let said = warnings.iter().map(ToString::to_string);
     let said = said
         .chain(database.warnings().iter().cloned())
         .chain(beside.notes.iter().cloned());
-    let notes = said.chain(sampling.warnings.iter().cloned());
+    let notes = said.chain(sampling.warnings().iter().cloned());
     let further = entry.experiment.further(name);
     Ok(Described {
         notes: notes.map(|note| about(name, &note)).collect(),

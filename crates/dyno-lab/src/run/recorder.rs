@@ -412,7 +412,7 @@ mod tests {
             &dyno_engine::Stop::new(),
         )
         .unwrap();
-        assert_eq!(sampling.warnings.len(), 1);
+        assert_eq!(sampling.warnings().len(), 1);
 
         let mut errors = Errors::default();
         let mut recorder = Recorder::new(writer, builder, &mut errors, sampling, Vec::new());

@@ -24,6 +24,7 @@ use dyno_script::Example;
 use dyno_target::host::host_facts;
 use dyno_target::target::{Control, Database, DatabaseSizes, Route, TableSizes, TargetError};
 use jiff::Zoned;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 /// What is about to be driven, as far as it is to be kept.
@@ -141,12 +142,13 @@ impl<'a> RunRecording<'a> {
         let plans = plans.transpose()?;
         let sampling = match entry.sampling {
             true => Sampling::prepare(database, entry.stop).ok_or(RunError::Stopped)?,
-            false => Sampling::none(),
+            false => Sampling::default(),
         };
         let beside = entry.beside.iter();
         let beside = beside.map(|beside| describe(beside, &entry, examples.as_deref()));
         let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
         ask_remotes(&mut beside, &mut *control, experiment)?;
+        Sampling::stand_together(iter::once(&sampling).chain(beside.iter().map(|one| &one.sampling)));
 
         let together: Vec<_> = experiment
             .workloads
@@ -188,7 +190,7 @@ impl<'a> RunRecording<'a> {
             .chain(beside.iter().filter_map(|one| one.around.plans.as_ref()));
         notes.extend(Plans::write(all, &folder).err().map(|error| plans_lost(&error)));
         notes.extend(entry.notes);
-        notes.extend_from_slice(&sampling.warnings);
+        notes.extend_from_slice(sampling.warnings());
         notes.extend(together);
         let (mut around, mut watched) = (Vec::new(), Vec::new());
         for mut one in beside {

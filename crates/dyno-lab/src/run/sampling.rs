@@ -28,11 +28,8 @@ const RETRY_LAST: Duration = Duration::from_secs(5);
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// The sampling of one run, ready to begin.
-pub(super) struct Sampling {
-    samplers: Vec<Box<dyn Sampler>>,
-    /// What will not be sampled, as sentences.
-    pub warnings: Vec<String>,
-}
+#[derive(Default)]
+pub(super) struct Sampling(SamplerSet);
 
 /// Sampling under way.
 pub(super) struct Running {
@@ -125,15 +122,20 @@ impl Cost {
 impl Sampling {
     /// Makes ready all samplers of a database; `None` if `stop` is raised before they are.
     pub fn prepare(database: &dyn Database, stop: &Stop) -> Option<Self> {
-        let SamplerSet { samplers, warnings } = database.samplers(&stop.flag())?;
-        Some(Self { samplers, warnings })
+        database.samplers(&stop.flag()).map(Self)
     }
 
-    /// Samples nothing.
-    pub fn none() -> Self {
-        Self {
-            samplers: Vec::new(),
-            warnings: Vec::new(),
+    /// What will not be sampled, as sentences.
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
+    }
+
+    /// Says that these are the servers of one run: what they use of the machine is not taken for that of strangers.
+    pub fn stand_together<'a>(all: impl Iterator<Item = &'a Self> + Clone) {
+        for (place, one) in all.clone().enumerate() {
+            all.clone()
+                .skip(place + 1)
+                .for_each(|other| one.0.stand_beside(&other.0));
         }
     }
 
@@ -145,7 +147,7 @@ impl Sampling {
         let (outages_to, outages) = mpsc::channel();
         let cost = Arc::new(Cost::default());
         let mut followed = Vec::new();
-        for sampler in self.samplers {
+        for sampler in self.0.samplers {
             let (stop, stopped) = mpsc::channel();
             let subject = sampler.subject();
             let files = Files {
@@ -458,10 +460,8 @@ mod tests {
     #[test]
     fn a_sampler_that_does_not_come_back_is_told_of() {
         let folder = tempfile::tempdir().unwrap();
-        let sampling = Sampling {
-            samplers: vec![Box::new(Unanswered)],
-            warnings: Vec::new(),
-        };
+        let mut sampling = Sampling::default();
+        sampling.0.samplers.push(Box::new(Unanswered));
         let said = sampling.start(folder.path()).finish().warnings;
         let expected = "s to the end, there are no samples of the server's counters, because reading them failed: \
                         there was no answer when the run ended.";

@@ -63,6 +63,8 @@ struct Known {
     backend: Option<u32>,
     /// Those that were stopped when all were looked at last.
     stopped: Vec<u32>,
+    /// The other servers of the same run.
+    beside: Vec<ServerProcesses>,
 }
 
 impl ServerProcesses {
@@ -80,6 +82,17 @@ impl ServerProcesses {
         let mut known = self.known();
         known.main = main_and_backend.and_then(|(main, _)| main);
         known.backend = main_and_backend.map(|(_, backend)| backend);
+    }
+
+    /// The main processes of the other servers of the run, as far as they are known.
+    pub(crate) fn beside(&self) -> Vec<u32> {
+        let beside = self.known().beside.clone();
+        beside.iter().filter_map(Self::main).collect()
+    }
+
+    /// Says that `other` belongs to another server of the same run.
+    pub(crate) fn stand_beside(&self, other: &Self) {
+        self.known().beside.push(other.clone());
     }
 
     pub(crate) fn set_stopped(&self, stopped: Vec<u32>) {
@@ -130,6 +143,15 @@ mod tests {
         let own = ProcessStat::read(std::process::id()).unwrap();
         assert!(process_ids().unwrap().any(|pid| pid == own.pid));
         assert!(ProcessStat::read(own.parent).is_some());
+    }
+
+    #[test]
+    fn servers_of_one_run_know_each_other() {
+        let [one, other] = [ServerProcesses::default(), ServerProcesses::default()];
+        one.stand_beside(&other);
+        assert_eq!(one.beside(), Vec::<u32>::new());
+        other.set_found(Some((Some(42), 43)));
+        assert_eq!(one.beside(), [42]);
     }
 
     proptest! {

@@ -12,6 +12,8 @@ use std::time::Instant;
 pub(super) enum Role {
     Dyno,
     Server,
+    /// Another server of the same run.
+    Beside,
     Other,
 }
 
@@ -20,6 +22,7 @@ impl Role {
         match self {
             Self::Dyno => "dyno",
             Self::Server => "server",
+            Self::Beside => "beside",
             Self::Other => "other",
         }
     }
@@ -49,6 +52,8 @@ pub(super) struct Processes {
     used: HashMap<u32, (u64, u64, u64)>,
     last: Option<Instant>,
     server: ServerTime,
+    /// The same of the other servers of the run, by their main process.
+    beside: HashMap<u32, ServerTime>,
 }
 
 /// CPU time of the server's processes. What those used that have ended is known to the main one, which they are
@@ -76,15 +81,15 @@ impl ServerTime {
 }
 
 impl Processes {
-    /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine. None
-    /// if there is no `/proc`.
-    pub(super) fn read(&mut self, main: Option<u32>) -> Option<Vec<Seen>> {
+    /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine, and
+    /// `beside` are those of other servers of the run. None if there is no `/proc`.
+    pub(super) fn read(&mut self, main: Option<u32>, beside: &[u32]) -> Option<Vec<Seen>> {
         let now = Instant::now();
         let all: Vec<ProcessStat> = process_ids()?.filter_map(ProcessStat::read).collect();
-        Some(self.advance(all, main, now))
+        Some(self.advance(all, main, beside, now))
     }
 
-    fn advance(&mut self, all: Vec<ProcessStat>, main: Option<u32>, now: Instant) -> Vec<Seen> {
+    fn advance(&mut self, all: Vec<ProcessStat>, main: Option<u32>, beside: &[u32], now: Instant) -> Vec<Seen> {
         let first = self.last.is_none();
         let elapsed_s = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
         let share = |ticks: u64| {
@@ -95,15 +100,20 @@ impl Processes {
             }
         };
         let own = std::process::id();
-        let is_server = |stat: &ProcessStat| main.is_some_and(|main| stat.pid == main || stat.parent == main);
-        if let Some(main) = all.iter().find(|stat| Some(stat.pid) == main) {
-            let servers = all.iter().filter(|stat| is_server(stat));
-            let used: u64 = servers.map(|stat| stat.user_ticks + stat.system_ticks).sum();
-            let known = self
-                .used
-                .get(&main.pid)
-                .is_some_and(|(started, ..)| *started == main.started);
-            self.server.advance(main, used + main.children_ticks, !first && !known);
+        let of = |main: u32| move |stat: &&ProcessStat| stat.pid == main || stat.parent == main;
+        for pid in main.iter().chain(beside) {
+            let Some(main_process) = all.iter().find(|stat| stat.pid == *pid) else {
+                continue;
+            };
+            let processes = all.iter().filter(of(*pid));
+            let used: u64 = processes.map(|stat| stat.user_ticks + stat.system_ticks).sum();
+            let known = self.used.get(pid);
+            let known = known.is_some_and(|(started, ..)| *started == main_process.started);
+            let time = match main {
+                Some(main) if main == *pid => &mut self.server,
+                _ => self.beside.entry(*pid).or_default(),
+            };
+            time.advance(main_process, used + main_process.children_ticks, !first && !known);
         }
         let mut used = HashMap::with_capacity(all.len());
         let mut seen = Vec::with_capacity(all.len());
@@ -119,7 +129,8 @@ impl Processes {
             let system = stat.system_ticks.saturating_sub(system_before);
             let role = match stat.pid {
                 pid if pid == own => Role::Dyno,
-                _ if is_server(&stat) => Role::Server,
+                _ if main.is_some_and(|main| of(main)(&&stat)) => Role::Server,
+                _ if beside.iter().any(|main| of(*main)(&&stat)) => Role::Beside,
                 _ => Role::Other,
             };
             seen.push(Seen {
@@ -140,6 +151,12 @@ impl Processes {
     /// CPU time of the server's processes since the first reading, with those that have ended.
     pub(super) fn server_cpu_s(&self) -> f64 {
         self.server.ticks as f64 / procfs::ticks_per_second() as f64
+    }
+
+    /// The same of all other servers of the run.
+    pub(super) fn beside_cpu_s(&self) -> f64 {
+        let ticks: u64 = self.beside.values().map(|time| time.ticks).sum();
+        ticks as f64 / procfs::ticks_per_second() as f64
     }
 }
 
@@ -171,7 +188,7 @@ mod tests {
     fn time_is_counted_by_role_from_the_first_reading_on() {
         let mut processes = Processes::default();
         let begin = Instant::now();
-        processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), begin);
+        processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), &[], begin);
         assert_eq!(processes.server_cpu_s(), 0.0);
         let hertz = procfs::ticks_per_second();
         // One goes on and has seen another end, whose id is taken by a third, and one is new.
@@ -180,7 +197,7 @@ mod tests {
             ..stat(10, 1, 5, 700 + hertz)
         };
         let later = vec![main, stat(11, 1, 9, hertz / 2), stat(12, 10, 9, hertz)];
-        let seen = processes.advance(later, Some(10), begin + Duration::from_secs(2));
+        let seen = processes.advance(later, Some(10), &[], begin + Duration::from_secs(2));
         assert_eq!(processes.server_cpu_s(), 2.0);
         let shares: Vec<_> = seen
             .iter()
@@ -197,6 +214,20 @@ mod tests {
     }
 
     #[test]
+    fn other_servers_of_the_run_are_not_anybody() {
+        let mut processes = Processes::default();
+        let (begin, hertz) = (Instant::now(), procfs::ticks_per_second());
+        let all = |ticks| [10, 20, 30].map(|pid| stat(pid, 1, 5, ticks * u64::from(pid / 10)));
+        processes.advance(all(0).to_vec(), Some(10), &[20], begin);
+        let later = begin + Duration::from_secs(1);
+        let mut seen = processes.advance(all(hertz).to_vec(), Some(10), &[20], later);
+        seen.sort_by_key(|seen| seen.pid);
+        let roles: Vec<_> = seen.iter().map(|seen| seen.role).collect();
+        assert_eq!(roles, [Role::Server, Role::Beside, Role::Other]);
+        assert_eq!((processes.server_cpu_s(), processes.beside_cpu_s()), (1.0, 2.0));
+    }
+
+    #[test]
     fn what_short_lived_backends_used_is_the_servers() {
         let mut processes = Processes::default();
         let (begin, hertz) = (Instant::now(), procfs::ticks_per_second());
@@ -204,25 +235,26 @@ mod tests {
             children_ticks,
             ..stat(10, 1, started, 0)
         };
-        processes.advance(vec![reaped(500, 5)], Some(10), begin);
+        processes.advance(vec![reaped(500, 5)], Some(10), &[], begin);
         // Each lived between two readings, but for one that is read as long as it is not waited for.
         let second = vec![reaped(500 + 2 * hertz, 5), stat(11, 10, 6, hertz)];
-        processes.advance(second, Some(10), begin + Duration::from_secs(1));
+        processes.advance(second, Some(10), &[], begin + Duration::from_secs(1));
         assert_eq!(processes.server_cpu_s(), 3.0);
         processes.advance(
             vec![reaped(500 + 3 * hertz, 5)],
             Some(10),
+            &[],
             begin + Duration::from_secs(2),
         );
         assert_eq!(processes.server_cpu_s(), 3.0);
         // The server was started anew.
-        processes.advance(vec![reaped(hertz, 70)], Some(10), begin + Duration::from_secs(3));
+        processes.advance(vec![reaped(hertz, 70)], Some(10), &[], begin + Duration::from_secs(3));
         assert_eq!(processes.server_cpu_s(), 4.0);
     }
 
     #[test]
     fn this_process_is_found() {
-        let seen = Processes::default().read(None).unwrap();
+        let seen = Processes::default().read(None, &[]).unwrap();
         let own = seen.iter().find(|process| process.role == Role::Dyno).unwrap();
         assert_eq!(own.pid, std::process::id());
         assert!(own_cpu_s().unwrap() >= 0.0);

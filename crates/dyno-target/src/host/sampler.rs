@@ -82,7 +82,7 @@ impl HostSampler {
     pub(crate) fn new(server: ServerProcesses) -> Self {
         let mut processes = Processes::default();
         // What has been used so far is not what the load uses.
-        let _ = processes.read(server.main());
+        let _ = processes.read(server.main(), &server.beside());
         let meanings = COLUMNS
             .iter()
             .filter_map(|(column, meaning)| Some((*column, (*meaning)?)));
@@ -130,10 +130,11 @@ impl Sampler for HostSampler {
     fn sample(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let begun = Instant::now();
         let main = self.server.main();
-        let seen = self.processes.read(main).unwrap_or_default();
+        let seen = self.processes.read(main, &self.server.beside()).unwrap_or_default();
         let stats = KernelStats::current().map_err(|error| SampleError(error.to_string()))?;
         let own_cpu_s = processes::own_cpu_s();
-        let known_s = self.processes.server_cpu_s() + own_cpu_s.unwrap_or(0.0);
+        let servers_s = self.processes.server_cpu_s() + self.processes.beside_cpu_s();
+        let known_s = servers_s + own_cpu_s.unwrap_or(0.0);
         let other_cpu_s = self.others.advance(cpu::used_cpu_s(&stats), known_s);
         // Where processes have to wait for a CPU, reading about them all takes its time, too.
         let moment = Moment {

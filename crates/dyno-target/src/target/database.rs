@@ -1,6 +1,7 @@
 //! A database that a run works on.
 
 use super::{Asked, DatabaseSizes, Difference, ForeignTables, Remote, StopFlag, TableSizes, TargetError, ToExplain};
+use crate::host::ServerProcesses;
 use crate::sampler::Sampler;
 use crate::{mysql, postgres};
 use dyno_record::Explained;
@@ -83,6 +84,17 @@ pub struct SamplerSet {
     pub samplers: Vec<Box<dyn Sampler>>,
     /// What will be missing, as sentences with what to do about it.
     pub warnings: Vec<String>,
+    /// Whose CPU time is not that of others.
+    pub(crate) processes: ServerProcesses,
+}
+
+impl SamplerSet {
+    /// Says that `other` is of another server of the same run: what either uses of the machine is not taken for that of
+    /// strangers.
+    pub fn stand_beside(&self, other: &Self) {
+        self.processes.stand_beside(&other.processes);
+        other.processes.stand_beside(&self.processes);
+    }
 }
 
 /// A connection for what is asked of a database beside the load.

@@ -60,6 +60,10 @@ pub fn sampler_set(info: &ConnectionInfo, tables: bool, log: Option<&Path>) -> S
     if let Some(log) = log {
         samplers.push(Box::new(LogSampler::new(log)));
     }
-    samplers.push(Box::new(HostSampler::new(processes)));
-    SamplerSet { samplers, warnings }
+    samplers.push(Box::new(HostSampler::new(processes.clone())));
+    SamplerSet {
+        samplers,
+        warnings,
+        processes,
+    }
 }

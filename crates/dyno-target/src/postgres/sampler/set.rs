@@ -54,6 +54,10 @@ pub fn sampler_set(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>) -
     if let Some(log) = log {
         samplers.push(Box::new(log));
     }
-    samplers.push(Box::new(HostSampler::new(processes)));
-    SamplerSet { samplers, warnings }
+    samplers.push(Box::new(HostSampler::new(processes.clone())));
+    SamplerSet {
+        samplers,
+        warnings,
+        processes,
+    }
 }

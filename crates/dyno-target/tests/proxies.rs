@@ -8,8 +8,8 @@ use dyno_record::{Explained, Value};
 use dyno_target::mysql::embedded::EmbeddedOptions as MariadbOptions;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::target::{
-    Database, Embedded, ForeignTables, Instance, KillSwitch, Needs, Oracle, Progress, Reach, Remote, Route, StopFlag,
-    ToExplain,
+    Database, Embedded, External, ForeignTables, Instance, KillSwitch, Needs, Oracle, Progress, Reach, Remote, Route,
+    StopFlag, ToExplain,
 };
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -176,8 +176,15 @@ fn a_proxy_has_the_tables_of_its_remote() {
         "{error}"
     );
 
-    // What is forgotten is gone, with the password.
-    database.control(&StopFlag::default()).unwrap().unlink().unwrap();
+    // What is forgotten is gone, with the password; but not what somebody else has made of it.
+    link(database.as_ref(), remote.reach().into(), &tables(&["far"], &[])).unwrap();
+    let proxy = postgres(database.as_ref());
+    let others = "create schema others; create foreign table others.far (id int) server dyno_remote";
+    client.batch_execute(others).unwrap();
+    let error = proxy.unlink(&StopFlag::default()).unwrap_err().to_string();
+    assert!(error.contains("has tables that are not dyno's: others.far;"), "{error}");
+    client.batch_execute("drop schema others cascade").unwrap();
+    proxy.unlink(&StopFlag::default()).unwrap();
     let left = "select (select count(*) from pg_user_mappings) + (select count(*) from pg_foreign_table)";
     assert_eq!(client.query_one(left, &[]).unwrap().get::<_, i64>(0), 0);
 

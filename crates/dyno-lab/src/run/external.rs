@@ -11,7 +11,7 @@ use dyno_archive::plan::Resolved;
 use dyno_archive::{Archive, ArchiveError};
 use dyno_engine::Stop;
 use dyno_target::host::{SizeError, host_facts, resolve_size};
-use dyno_target::target::{External, SavedSetting, Unset};
+use dyno_target::target::{External, SavedSetting, StopFlag, Unset};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub(super) struct ExternalServers {
     failed: Vec<String>,
     /// What is still on servers although it should have been put back.
     leftovers: Vec<Leftover>,
+    /// Proxies that know their remote.
+    linked: Vec<Arc<dyn External>>,
 }
 
 /// A server as it is now.
@@ -79,6 +81,26 @@ impl ExternalServers {
             changed: Vec::new(),
             failed: Vec::new(),
             leftovers,
+            linked: Vec::new(),
+        }
+    }
+
+    /// Remembers a proxy that is to forget its remote at the end.
+    pub(super) fn add_linked(&mut self, proxy: &Arc<dyn External>) {
+        let same = |linked: &Arc<dyn External>| linked.to_string() == proxy.to_string();
+        if !self.linked.iter().any(same) {
+            self.linked.push(Arc::clone(proxy));
+        }
+    }
+
+    /// Has proxies forget their remotes, with the passwords for these.
+    fn unlink(&mut self, progress: &mut dyn Progress) {
+        for proxy in std::mem::take(&mut self.linked) {
+            if let Err(error) = proxy.unlink(&StopFlag::default()) {
+                progress.note(&format!(
+                    "{proxy} may still know its remote, with the password: {error}. Drop its server dyno_remote."
+                ));
+            }
         }
     }
 
@@ -186,6 +208,7 @@ impl ExternalServers {
 
     /// Puts back what was changed. What cannot be put back now stays noted in the campaign's folder.
     pub(super) fn put_back(&mut self, progress: &mut dyn Progress) {
+        self.unlink(progress);
         self.put_back_if(|_| true, progress);
     }
 

@@ -292,6 +292,7 @@ impl Bench<'_> {
         steps.end();
         self.check_stop()?;
         if let Some(remote) = remote {
+            self.external.add_linked(&set.server);
             remote.link(&*database, &mut notes, progress, self.stop)?;
         }
         rest(&*database, &mut notes, steps, progress, self.stop)?;

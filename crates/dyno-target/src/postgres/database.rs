@@ -5,7 +5,7 @@ use super::address::{ConnectionInfo, Host, Interruptible};
 use super::cache::prewarm;
 use super::error::AskError;
 use super::facts::{ServerFacts, server_facts};
-use super::foreign::{link, unlink};
+use super::foreign::link;
 use super::load::settle;
 use super::plans;
 use super::rows;
@@ -188,10 +188,6 @@ impl Control for PostgresControl {
 
     fn link(&mut self, remote: Remote<'_>, foreign: &ForeignTables) -> Result<Vec<String>, TargetError> {
         Ok(self.work(|client, _| link(client, remote, foreign))?)
-    }
-
-    fn unlink(&mut self) -> Result<(), TargetError> {
-        Ok(self.work(|client, _| unlink(client))?)
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

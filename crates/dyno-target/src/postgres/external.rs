@@ -4,6 +4,7 @@ use super::address::ConnectionInfo;
 use super::data;
 use super::database::route;
 use super::facts::{server_facts, server_identity};
+use super::foreign;
 use super::lock::{Holder, ServerLock};
 use super::own_data;
 use super::settings::{self, MAX_CONNECTIONS, check_connections, plan_for_server};
@@ -100,6 +101,10 @@ impl External for ConnectionInfo {
     ) -> Result<Box<dyn Database>, TargetError> {
         let database = data::schema::prepare(self, wanted, notes, progress, stop)?;
         Ok(Box::new(database))
+    }
+
+    fn unlink(&self, stop: &StopFlag) -> Result<(), TargetError> {
+        Ok(foreign::unlink(&mut *self.connect_to_ask(stop)?)?)
     }
 
     fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError> {

@@ -1,6 +1,7 @@
 //! The schemas that campaigns left on a server, listed and removed for those who clean up.
 
 use super::address::ConnectionInfo;
+use super::foreign::unlink;
 use super::lock::{LockError, ServerLock, is_held};
 use super::schema::{drop_schema, own_schemas};
 use crate::target::{OwnData, StopFlag, TargetError};
@@ -42,5 +43,12 @@ pub(super) fn remove(
     for (extension, reason) in drop_schema(info, name, stop)? {
         notes.push(format!("The extension {} was not removed: {reason}", extension.name));
     }
+    // What a campaign that was killed left of its remote would have the password of that.
+    let forgotten = unlink(&mut *info.connect_until(stop)?);
+    notes.extend(
+        forgotten
+            .err()
+            .map(|error| format!("A remote was not removed: {error}.")),
+    );
     Ok(None)
 }

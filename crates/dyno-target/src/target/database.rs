@@ -162,14 +162,6 @@ pub trait Control: Send {
         ))
     }
 
-    /// Has a proxy forget its remote, with its password and the foreign tables.
-    ///
-    /// # Errors
-    /// The connection is broken.
-    fn unlink(&mut self) -> Result<(), TargetError> {
-        Ok(())
-    }
-
     /// The name by which a report knows a table.
     fn name_of(&self, table: &TableSizes) -> String;
 }

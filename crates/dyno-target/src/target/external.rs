@@ -130,6 +130,14 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         stop: &StopFlag,
     ) -> Result<Box<dyn Database>, TargetError>;
 
+    /// Has a proxy forget its remote, with its password and the foreign tables.
+    ///
+    /// # Errors
+    /// Others use them, or there is no connection.
+    fn unlink(&self, _stop: &StopFlag) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// What campaigns left on the server.
     ///
     /// # Errors

@@ -19,6 +19,11 @@ pub(in crate::postgres) enum ForeignError {
     OnlyTcp { remote: String },
     #[error("\"{name}\" cannot be an option of a foreign server here: {why}")]
     Option { name: String, why: &'static str },
+    #[error(
+        "the foreign server dyno_remote of the proxy has tables that are not dyno's: {tables}; give it another name \
+         (alter server dyno_remote rename to …)"
+    )]
+    Others { tables: String },
     #[error("cannot {what}: {message}")]
     Server { what: String, message: String },
 }

@@ -9,6 +9,7 @@ mod wrapper;
 
 use super::Client;
 use super::facts::server_version;
+use super::schema::own_schemas;
 use super::server_message;
 use crate::mysql;
 use crate::target::{ForeignTables, HIDDEN, Reach, Remote};
@@ -81,10 +82,31 @@ pub(super) fn link(
     Ok(notes)
 }
 
-/// Forgets the remote, with the foreign tables and who asks for them.
+/// Forgets the remote, with the foreign tables and who asks for them. Without one nothing happens.
+///
+/// # Errors
+/// Tables that are not dyno's are foreign tables of it, or the server refuses.
 pub(super) fn unlink(client: &mut Client) -> Result<(), ForeignError> {
-    let drop = format!("drop server if exists {SERVER} cascade");
-    execute(client, "remove the last remote", &drop)
+    const WHAT: &str = "remove the last remote";
+    let own = own_schemas(client).map_err(|error| ForeignError::Server {
+        what: WHAT.to_owned(),
+        message: error.to_string(),
+    })?;
+    let own: Vec<_> = own.into_iter().map(|schema| schema.name).collect();
+    let query = "select format('%I.%I', n.nspname, c.relname) from pg_foreign_table t
+                   join pg_foreign_server s on s.oid = t.ftserver join pg_class c on c.oid = t.ftrelid
+                   join pg_namespace n on n.oid = c.relnamespace
+                  where s.srvname = $1::text::name and n.nspname <> all ($2::text[])
+                    and n.nspname is distinct from current_schema()";
+    let others = client.query(query, &[&SERVER, &own]);
+    let others = others.map_err(|error| ForeignError::server(WHAT, &error))?;
+    if !others.is_empty() {
+        let tables: Vec<String> = others.iter().map(|row| row.get(0)).collect();
+        return Err(ForeignError::Others {
+            tables: tables.join(", "),
+        });
+    }
+    execute(client, WHAT, &format!("drop server if exists {SERVER} cascade"))
 }
 
 /// The import of these tables of a schema into the one that sessions look into first.

@@ -135,7 +135,10 @@ fn usage_us(who: UsageWho) -> Result<(f64, f64)> {
 }
 
 /// Runs a command to its end and gives its output with the CPU time it took, user and system, in microseconds.
-pub(crate) fn timed(command: &mut Command) -> Result<(Output, (f64, f64))> {
+///
+/// # Errors
+/// It cannot be run, or fails.
+pub fn timed(command: &mut Command) -> Result<(Output, (f64, f64))> {
     let before = children_us()?;
     let output = command.stdin(Stdio::null()).output()?;
     let after = children_us()?;
@@ -211,7 +214,14 @@ pub fn dyno_command(dyno: &Path, server: &dyn Server, client: Client, archive: &
 const SELECT_ONLY: &str = "select-only.toml";
 
 /// The command that runs the experiment in the file `experiment` of this folder.
-fn experiment_command(dyno: &Path, server: &dyn Server, client: Client, archive: &Path, experiment: &str) -> Command {
+#[must_use]
+pub fn experiment_command(
+    dyno: &Path,
+    server: &dyn Server,
+    client: Client,
+    archive: &Path,
+    experiment: &str,
+) -> Command {
     let mut command = Command::new(dyno);
     server_environment(&mut command, server, client.tcp);
     command

@@ -2,6 +2,7 @@
 //! other tools. `docs/report-format.md` lists the columns.
 
 use crate::campaign::latencies::{stages_of, takes_part};
+use crate::export::Made;
 use dyno_analysis::published::{Beside, published_beside};
 use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
 use dyno_archive::plan::PublishedFigure;
@@ -118,6 +119,22 @@ fn cell_rows(campaign: &Campaign, (levels, runs): &Cell, published: &[Beside<'_>
         put(&mut row, "latency_p99_us", latency.map(|latency| latency.p99_us));
         put(&mut row, "latency_p99_9_us", latency.map(|latency| latency.p99_9_us));
         put(&mut row, "latency_max_us", latency.map(|latency| latency.max_us));
+        let made: Vec<Made> = runs.iter().map(|(run, summary)| Made::of(run, summary, name)).collect();
+        let mean = |value: &dyn Fn(&Made) -> Option<f64>| over_runs(&made.iter().filter_map(value).collect::<Vec<_>>());
+        put(&mut row, "preparation_s", mean(&|made| made.preparation_s));
+        put(&mut row, "load_s", mean(&|made| made.load_s));
+        put(
+            &mut row,
+            "load_rows",
+            mean(&|made| made.load_rows.map(|rows| rows as f64)),
+        );
+        for (place, (size, _)) in made.first().map(|made| made.bytes).into_iter().flatten().enumerate() {
+            put(
+                &mut row,
+                size,
+                mean(&|made| made.bytes[place].1.map(|bytes| bytes as f64)),
+            );
+        }
         let metrics: IndexSet<&String> = runs.iter().flat_map(|(_, summary)| summary.metrics.keys()).collect();
         for metric in metrics {
             let values: Vec<f64> = runs

@@ -293,18 +293,15 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
         .into_iter()
         .for_each(|(name, figure)| drop(put(name, Number, figure.into())));
     let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
-    for (name, bytes) in of_tables(&summary.tables) {
+    let record = run.record.as_ref().ok();
+    let made = Made::of(run, summary, &workload.name);
+    for (name, bytes) in made.bytes {
         put(name, Integer, bytes.into());
     }
-    let record = run.record.as_ref().ok();
-    let preparation = record.and_then(|record| record.preparation.as_ref());
-    let steps = preparation.map(|preparation| preparation.steps.as_slice());
-    let (preparation_s, load_s, load_rows) = steps.map_or((None, None, None), made_ready);
-    put("preparation_s", Number, preparation_s.into());
-    put("load_s", Number, load_s.into());
-    put("load_rows", Integer, load_rows.into());
-    let loaded_by = preparation.and_then(|preparation| preparation.loaded_by.clone());
-    put("data_loaded_by", Text, loaded_by.into());
+    put("preparation_s", Number, made.preparation_s.into());
+    put("load_s", Number, made.load_s.into());
+    put("load_rows", Integer, made.load_rows.into());
+    put("data_loaded_by", Text, made.loaded_by.into());
     let outputs = record.map_or(&[][..], |record| &record.outputs);
     let files: Vec<&str> = outputs.iter().filter_map(|output| output.file.as_deref()).collect();
     put("outputs", Text, (!files.is_empty()).then(|| files.join(", ")).into());
@@ -314,6 +311,49 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
         put(&format!("metric_{name}"), Number, (*value).into());
     }
     row
+}
+
+/// What was made for a workload on its server: tables, and how long it took.
+pub(crate) struct Made {
+    /// The sizes of all tables together, and of their indexes; nothing if they are not known.
+    pub bytes: [(&'static str, Option<u64>); 4],
+    /// How long all steps took, nothing if none is known.
+    pub preparation_s: Option<f64>,
+    /// How long those took that filled tables; nothing if none was filled.
+    pub load_s: Option<f64>,
+    /// The rows that were filled in.
+    pub load_rows: Option<u64>,
+    /// The campaign that loaded the data, if it is an earlier one.
+    pub loaded_by: Option<String>,
+}
+
+impl Made {
+    /// That of the server which the workload `name` is on.
+    pub(crate) fn of(run: &Run, summary: &Summary, name: &str) -> Self {
+        let record = run.record.as_ref().ok();
+        let facts = record.and_then(|record| record.workloads.iter().find(|facts| facts.name == name));
+        let on = facts.and_then(|facts| facts.server.as_ref());
+        let servers = on.map(|_| run.servers()).unwrap_or_default();
+        let server = on.and_then(|on| servers.iter().find(|server| server.name == *on));
+        let seen = server.and_then(|server| server.run.record.as_ref().ok());
+        let (record, tables) = match seen {
+            Some(seen) => (
+                Some(seen),
+                seen.summary.as_ref().map_or(&[][..], |summary| &summary.tables),
+            ),
+            None => (record, &*summary.tables),
+        };
+        let preparation = record.and_then(|record| record.preparation.as_ref());
+        let steps = preparation.map(|preparation| preparation.steps.as_slice());
+        let (preparation_s, load_s, load_rows) = steps.map_or((None, None, None), made_ready);
+        Self {
+            bytes: of_tables(tables),
+            preparation_s,
+            load_s,
+            load_rows,
+            loaded_by: preparation.and_then(|preparation| preparation.loaded_by.clone()),
+        }
+    }
 }
 
 /// How long all steps took, and those that filled tables, with their rows; nothing of what was not done.

@@ -61,6 +61,8 @@ pub(super) fn folded(recorded: &Recorded, number: usize) -> Section {
     blocks.extend(over_time(recorded, &format!("run-{number}"), false));
     let dips = recorded.analysis.as_ref().map(results::dips);
     blocks.extend(dips.and_then(table));
+    let of_servers = servers::tables(recorded, &recorded.run.servers());
+    blocks.extend(of_servers.into_iter().filter_map(table));
     Section {
         folded: true,
         ..section(format!("run-{number}"), recorded.name.clone(), blocks)

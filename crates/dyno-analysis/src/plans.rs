@@ -5,7 +5,7 @@
 //! costs and numbers of rows, differs each time that it counts rows, and says nothing about what is done.
 
 use dyno_archive::{Run, StatementPlans};
-use dyno_record::{PlanStep, QueryPlan};
+use dyno_record::{Explained, PlanStep, QueryPlan};
 use indexmap::IndexMap;
 use std::fmt;
 
@@ -142,15 +142,66 @@ fn in_line(statement: &str, plan: &QueryPlan) -> String {
     line
 }
 
+/// A statement that a server was asked for plans of.
+struct Asked {
+    /// How sentences call it.
+    name: String,
+    workload: String,
+    /// Its text. Statements with one text are one statement, in whichever run.
+    text: String,
+    before: Explained,
+    after: Option<Explained>,
+}
+
+impl Asked {
+    /// The plan that it had last.
+    fn last(&self) -> Option<&QueryPlan> {
+        let after = self.after.as_ref().and_then(Explained::plan);
+        after.or_else(|| self.before.plan())
+    }
+}
+
+/// The statements of a run, and what its proxies sent to the servers behind them.
+fn asked(run: &Run) -> impl Iterator<Item = Asked> {
+    run.plans().into_iter().flat_map(|plans| {
+        let StatementPlans {
+            workload,
+            number,
+            statement,
+            before,
+            after,
+            remote,
+        } = plans;
+        let name = format!("{workload}/{number}");
+        let sent: Vec<_> = remote
+            .into_iter()
+            .map(|remote| Asked {
+                name: format!("{name} on {}", remote.server),
+                workload: workload.clone(),
+                text: format!("on {}: {}", remote.server, without_values(&remote.statement)),
+                before: remote.explained,
+                after: remote.after,
+            })
+            .collect();
+        let own = Asked {
+            name,
+            workload,
+            text: statement,
+            before,
+            after,
+        };
+        std::iter::once(own).chain(sent)
+    })
+}
+
 /// The statements whose plans changed while a run went on, as sentences.
 pub(super) fn findings(run: &Run) -> Vec<String> {
-    let plans = run.plans();
-    let changed = plans.iter().filter_map(|plans| {
-        let (before, after) = (plans.before.plan()?, plans.after.as_ref()?.plan()?);
-        let change = change(&plans.statement, before, after)?;
+    let changed = asked(run).filter_map(|asked| {
+        let (before, after) = (asked.before.plan()?, asked.after.as_ref()?.plan()?);
+        let change = change(&asked.text, before, after)?;
         Some(format!(
-            "The plan of {}/{} changed during the run: after it, {change}. The figures are of both.",
-            plans.workload, plans.number
+            "The plan of {} changed during the run: after it, {change}. The figures are of both.",
+            asked.name
         ))
     });
     changed.collect()
@@ -159,22 +210,15 @@ pub(super) fn findings(run: &Run) -> Vec<String> {
 /// What a run's plans are in the end, each in a line by workload and the begin of the statement: what Lua comes upon
 /// has another number each time.
 pub(super) fn of_run(run: &Run) -> IndexMap<String, String> {
-    let plans = run.plans().into_iter();
-    let known = plans.filter_map(|plans| {
-        let plan = last(&plans)?;
-        let words = plans.statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = asked(run).filter_map(|asked| {
+        let plan = asked.last()?;
+        let words = asked.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let begin: String = words.chars().take(MOST_NAMED).collect();
         let cut = if begin.len() < words.len() { "…" } else { "" };
-        let name = format!("{}: {begin}{cut}", plans.workload);
-        Some((name, in_line(&plans.statement, plan)))
+        let name = format!("{}: {begin}{cut}", asked.workload);
+        Some((name, in_line(&asked.text, plan)))
     });
     known.collect()
-}
-
-/// The plan that a statement had last.
-fn last(plans: &StatementPlans) -> Option<&QueryPlan> {
-    let after = plans.after.as_ref().and_then(|after| after.plan());
-    after.or_else(|| plans.before.plan())
 }
 
 /// A statement whose plan differs between runs of one cell.
@@ -189,27 +233,25 @@ pub(super) struct Differing {
 
 /// The statements whose plans differ between runs that are to be alike, each once.
 pub(super) fn differing(runs: &[&Run]) -> Vec<Differing> {
-    let mut first: IndexMap<(String, String, usize), (String, StatementPlans)> = IndexMap::new();
+    let mut first: IndexMap<(String, String, usize), (String, Asked)> = IndexMap::new();
     let mut found: Vec<Differing> = Vec::new();
     for run in runs {
         // What Lua comes upon has another number each time, and a script may have a statement twice.
         let mut times: IndexMap<(String, String), usize> = IndexMap::new();
-        for plans in run.plans() {
-            let (workload, text) = (plans.workload.clone(), plans.statement.clone());
+        for asked in asked(run) {
+            let (workload, text) = (asked.workload.clone(), asked.text.clone());
             let time = times.entry((workload.clone(), text.clone())).or_insert(0);
             *time += 1;
             let key = (workload, text, *time);
-            let statement = format!("{}/{}", plans.workload, plans.number);
             let Some((name, known)) = first.get(&key) else {
-                first.insert(key, (run.name(), plans));
+                first.insert(key, (run.name(), asked));
                 continue;
             };
-            let change = last(known)
-                .zip(last(&plans))
-                .and_then(|(one, other)| change(&plans.statement, one, other));
-            let is_new = found.iter().all(|other| other.statement != statement);
+            let change = known.last().zip(asked.last());
+            let change = change.and_then(|(one, other)| self::change(&asked.text, one, other));
+            let is_new = found.iter().all(|other| other.statement != asked.name);
             found.extend(change.filter(|_| is_new).map(|change| Differing {
-                statement,
+                statement: asked.name,
                 runs: [name.clone(), run.name()],
                 change,
             }));
@@ -222,7 +264,7 @@ pub(super) fn differing(runs: &[&Run]) -> Vec<Differing> {
 pub(crate) mod tests {
     use super::*;
     use dyno_archive::write_plans;
-    use dyno_record::{AskedWith, Explained};
+    use dyno_record::AskedWith;
     use proptest::prelude::*;
     use std::path::Path;
 
@@ -253,6 +295,50 @@ pub(crate) mod tests {
             remote: Vec::new(),
         };
         write_plans(folder, &[plans]).unwrap();
+    }
+
+    #[test]
+    fn what_the_server_behind_a_proxy_does_otherwise_is_told_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let stays = plan(&[(0, "Foreign Scan", "t")], 1.0);
+        let by = |step: &str| Explained::Plan(plan(&[(0, step, "t")], 1.0));
+        let remote = |value: u32, before, after| dyno_archive::RemotePlan {
+            server: "far".to_owned(),
+            statement: format!("select x from t where id = {value}"),
+            explained: by(before),
+            after: Some(by(after)),
+        };
+        let run_of = |name: &str, value, before, after| {
+            let folder = folder.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            let plans = StatementPlans {
+                workload: "one".to_owned(),
+                number: 1,
+                statement: "select 1".to_owned(),
+                before: Explained::Plan(stays.clone()),
+                after: Some(Explained::Plan(stays.clone())),
+                remote: vec![remote(value, before, after)],
+            };
+            write_plans(&folder, &[plans]).unwrap();
+            Run {
+                record: Err(dyno_archive::ArchiveError::InUse { path: folder.clone() }),
+                path: folder,
+                state: dyno_archive::RunState::Complete,
+            }
+        };
+        let one = run_of("one", 1, "Index Scan", "Seq Scan");
+        let other = run_of("other", 2, "Index Scan", "Index Scan");
+        assert_eq!(
+            findings(&one),
+            [
+                "The plan of one/1 on far changed during the run: after it, Seq Scan on t in place of Index Scan on t. The \
+              figures are of both."
+            ]
+        );
+        let [differing] = &differing(&[&one, &other])[..] else {
+            unreachable!()
+        };
+        assert_eq!(differing.statement, "one/1 on far");
     }
 
     #[track_caller]

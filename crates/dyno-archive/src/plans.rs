@@ -21,7 +21,7 @@ pub struct StatementPlans {
     /// What it said after the load; absent if it was not asked, because the load ended early or has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Explained>,
-    /// What the server behind a proxy would do for what it is sent, asked before the load.
+    /// What the server behind a proxy would do for what it is sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remote: Vec<RemotePlan>,
 }
@@ -33,8 +33,11 @@ pub struct RemotePlan {
     pub server: String,
     /// What it is sent.
     pub statement: String,
-    /// What it said of that.
+    /// What it said of that before the load.
     pub explained: Explained,
+    /// What it said after the load; absent if it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Explained>,
 }
 
 /// The content of the file.

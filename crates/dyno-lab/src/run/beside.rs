@@ -5,7 +5,7 @@ use super::plans::Plans;
 use super::recording::{Entry, Tables, growth};
 use super::sampling::{Running, Sampling};
 use super::{RunError, settings};
-use dyno_archive::plan::{Resolved, Workload};
+use dyno_archive::plan::Workload;
 use dyno_archive::{ArchiveError, Preparation, ServerRecord, ServerWriter};
 use dyno_engine::Found;
 use dyno_script::Example;
@@ -29,6 +29,8 @@ pub struct Beside<'a> {
 /// One such server around the load.
 pub(super) struct Around {
     name: String,
+    /// The server that it reaches through foreign tables, if it is a proxy.
+    behind: Option<String>,
     control: Box<dyn Control>,
     sizes_before: Result<DatabaseSizes, TargetError>,
     pub plans: Option<Plans>,
@@ -96,6 +98,7 @@ pub(super) fn describe(
         },
         around: Around {
             name: name.to_owned(),
+            behind: further.and_then(|further| further.behind.clone()),
             control,
             sizes_before,
             plans,
@@ -104,27 +107,23 @@ pub(super) fn describe(
     })
 }
 
-/// Asks the servers behind proxies for the plans of what these send them. `main` is the main server's connection.
+/// Asks the servers behind proxies for the plans of what these send them, before the load or `again` after it. `main`
+/// is the main server's connection.
 ///
 /// # Errors
 /// A connection is broken.
-pub(super) fn ask_remotes(
-    all: &mut [Described],
-    main: &mut dyn Control,
-    experiment: &Resolved,
-) -> Result<(), TargetError> {
+pub(super) fn ask_remotes(all: &mut [&mut Around], main: &mut dyn Control, again: bool) -> Result<(), TargetError> {
     for place in 0..all.len() {
-        let proxy = &mut all[place].around;
-        let behind = experiment
-            .further(&proxy.name)
-            .and_then(|further| further.behind.as_deref());
-        let Some((behind, mut plans)) = behind.and_then(|behind| Some((behind, proxy.plans.take()?))) else {
+        let Some(behind) = all[place].behind.clone() else {
             continue;
         };
-        let remote = all.iter_mut().find(|one| one.around.name == behind);
-        let control = remote.map_or(&mut *main, |remote| &mut *remote.around.control);
-        let asked = plans.ask_remote(behind, control);
-        all[place].around.plans = Some(plans);
+        let Some(mut plans) = all[place].plans.take() else {
+            continue;
+        };
+        let remote = all.iter_mut().find(|one| one.name == behind);
+        let control = remote.map_or(&mut *main, |remote| &mut *remote.control);
+        let asked = plans.ask_remote(&behind, control, again);
+        all[place].plans = Some(plans);
         asked?;
     }
     Ok(())

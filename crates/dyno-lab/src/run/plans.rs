@@ -75,13 +75,25 @@ impl Plans {
         Ok(plans)
     }
 
-    /// Asks the server that these reach through foreign tables, `server`, for the plans of what it is sent.
+    /// Asks the server that these reach through foreign tables, `server`, for the plans of what it is sent: those of
+    /// before the load, or again those of after.
     ///
     /// # Errors
     /// The connection is broken.
-    pub fn ask_remote(&mut self, server: &str, control: &mut dyn Control) -> Result<(), TargetError> {
+    pub fn ask_remote(&mut self, server: &str, control: &mut dyn Control, again: bool) -> Result<(), TargetError> {
         let begun = Instant::now();
         for asked in &mut self.asked {
+            if again {
+                let known = &mut asked.kept.remote;
+                if !known.is_empty() && begun.elapsed() <= PATIENCE {
+                    let to_explain: Vec<_> = known.iter().map(|remote| of_text(&remote.statement, false)).collect();
+                    let explained = control.explain(&to_explain)?;
+                    for (remote, explained) in known.iter_mut().zip(explained) {
+                        remote.after = Some(explained);
+                    }
+                }
+                continue;
+            }
             let steps = asked.kept.before.plan().map_or(&[][..], |plan| &plan.steps);
             let mut sent: Vec<String> = steps.iter().filter_map(|step| step.remote.clone()).collect();
             sent.dedup();
@@ -97,6 +109,7 @@ impl Plans {
                     server: server.to_owned(),
                     statement,
                     explained,
+                    after: None,
                 })
                 .collect();
         }

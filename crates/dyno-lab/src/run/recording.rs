@@ -147,7 +147,8 @@ impl<'a> RunRecording<'a> {
         let beside = entry.beside.iter();
         let beside = beside.map(|beside| describe(beside, &entry, examples.as_deref()));
         let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
-        ask_remotes(&mut beside, &mut *control, experiment)?;
+        let mut around: Vec<_> = beside.iter_mut().map(|one| &mut one.around).collect();
+        ask_remotes(&mut around, &mut *control, false)?;
         Sampling::stand_together(iter::once(&sampling).chain(beside.iter().map(|one| &one.sampling)));
 
         let together: Vec<_> = experiment
@@ -277,6 +278,12 @@ impl<'a> RunRecording<'a> {
                 && let Err(error) = plans.after(&mut *self.control, &names, &come_upon)
             {
                 self.notes.push(error.to_string());
+            }
+            let mut around: Vec<_> = self.beside.iter_mut().collect();
+            if let Err(error) = ask_remotes(&mut around, &mut *self.control, true) {
+                self.notes.push(format!(
+                    "Servers behind proxies were not asked for plans again: {error}."
+                ));
             }
             let beside = self.beside.into_iter().zip(&mut writers);
             let beside = beside.filter_map(|(one, writer)| one.look_again(writer, &names, &come_upon, &mut self.notes));

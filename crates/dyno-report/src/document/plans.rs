@@ -31,7 +31,7 @@ pub(super) fn section_of(run: &Run) -> Option<Section> {
     let planned: Vec<&StatementPlans> = all.iter().filter(|plans| has_plan(plans)).collect();
     for plans in planned.iter().take(MOST_STATEMENTS) {
         blocks.extend(of_statement(plans));
-        blocks.extend(plans.remote.iter().map(|remote| of_remote(plans, remote)));
+        blocks.extend(plans.remote.iter().flat_map(|remote| of_remote(plans, remote)));
     }
     let more = planned.len().saturating_sub(MOST_STATEMENTS);
     if more > 0 {
@@ -89,17 +89,28 @@ fn has_plan(plans: &StatementPlans) -> bool {
 
 /// The plans of a statement: one if it stayed the same.
 fn of_statement(plans: &StatementPlans) -> Vec<Block> {
-    let name = format!("{}/{}: {}", plans.workload, plans.number, one_line(&plans.statement));
-    let before = plans.before.plan();
-    let after = plans.after.as_ref().and_then(Explained::plan);
-    let captioned = |when: &str, plan: &QueryPlan| code(format!("{name} ({when}{})", asked_with(plan)), tree(plan));
+    let named = format!("{}/{}", plans.workload, plans.number);
+    let caption = format!("{named}: {}", one_line(&plans.statement));
+    let after = plans.after.as_ref();
+    before_and_after(&named, &caption, &plans.statement, &plans.before, after)
+}
+
+/// The plans of what is `named` so in a sentence, under a `caption`; none if there are none.
+fn before_and_after(
+    named: &str,
+    caption: &str,
+    statement: &str,
+    before: &Explained,
+    after: Option<&Explained>,
+) -> Vec<Block> {
+    let (before, after) = (before.plan(), after.and_then(Explained::plan));
+    let captioned = |when: &str, plan: &QueryPlan| code(format!("{caption} ({when}{})", asked_with(plan)), tree(plan));
     match (before, after) {
-        (Some(before), Some(after)) => match change(&plans.statement, before, after) {
+        (Some(before), Some(after)) => match change(statement, before, after) {
             None => vec![captioned("the same before and after", after)],
             Some(change) => vec![
                 paragraph(one_line(&format!(
-                    "The plan of {}/{} changed during the run: after it, {change}.",
-                    plans.workload, plans.number
+                    "The plan of {named} changed during the run: after it, {change}."
                 ))),
                 captioned("before", before),
                 captioned("after", after),
@@ -112,20 +123,27 @@ fn of_statement(plans: &StatementPlans) -> Vec<Block> {
 }
 
 /// What the server behind a proxy does for what it is sent.
-fn of_remote(plans: &StatementPlans, remote: &RemotePlan) -> Block {
+fn of_remote(plans: &StatementPlans, remote: &RemotePlan) -> Vec<Block> {
     let StatementPlans { workload, number, .. } = plans;
     let server = one_line(&remote.server);
     let sent = one_line(&remote.statement);
     match &remote.explained {
-        Explained::Plan(plan) => {
-            let name = format!("{workload}/{number}, on {server}: {sent}");
-            code(format!("{name} (before{})", asked_with(plan)), tree(plan))
+        Explained::Plan(_) => {
+            let named = format!("{workload}/{number} on {server}");
+            let caption = format!("{workload}/{number}, on {server}: {sent}");
+            before_and_after(
+                &named,
+                &caption,
+                &remote.statement,
+                &remote.explained,
+                remote.after.as_ref(),
+            )
         }
-        Explained::HasNone => paragraph(format!("On {server}, {sent} has no plan.")),
-        Explained::NotAsked(why) | Explained::Denied(why) | Explained::Refused(why) => paragraph(format!(
+        Explained::HasNone => vec![paragraph(format!("On {server}, {sent} has no plan."))],
+        Explained::NotAsked(why) | Explained::Denied(why) | Explained::Refused(why) => vec![paragraph(format!(
             "{server} did not tell its plan for {sent}: {}.",
             one_line(why).trim_end_matches('.')
-        )),
+        ))],
     }
 }
 
@@ -260,6 +278,7 @@ mod tests {
             server: "far".to_owned(),
             statement: "select x\nfrom t".to_owned(),
             explained,
+            after: None,
         };
         let mut kept = of(1, plan(None), None);
         kept.remote = vec![

@@ -1,6 +1,6 @@
 //! Several servers in one experiment: each brought up, filled and driven by its own workloads, and each kept and shown.
 
-use crate::support::{Desk, Home, RunFolder, Running, database_alone, processes_in, run_folders, wait_for};
+use crate::support::{Desk, Home, RunFolder, Running, database_alone, is_alive, processes_in, run_folders, wait_for};
 use dyno_target::postgres::embedded::POSTGRESQL_VERSION;
 use rustix::process::Signal;
 
@@ -222,10 +222,8 @@ fn mariadb_servers_stand_beside_each_other_and_one_load_has_one_protocol() {
     );
 }
 
-#[test]
-fn a_proxy_reads_from_the_server_behind_it_and_a_replica_follows_its_primary() {
-    let (desk, home) = (Desk::new(), Home::new());
-    let file = r#"
+/// A server that another one reaches through foreign tables, and that a third one follows.
+const PROXY_AND_REPLICA: &str = r#"
 title = "Proxy and replica"
 [server]
 name = "remote"
@@ -253,7 +251,11 @@ script = "update tbl set info = 'other' where id = 9;"
 warmup = "0s"
 measure = "2s"
 "#;
-    desk.file("both.toml", file);
+
+#[test]
+fn a_proxy_reads_from_the_server_behind_it_and_a_replica_follows_its_primary() {
+    let (desk, home) = (Desk::new(), Home::new());
+    desk.file("both.toml", PROXY_AND_REPLICA);
     let ended = desk.embedded(&home, "both.toml --repeat 2").expect(0);
     for run in run_folders(&desk.archive()) {
         let record = run.record();
@@ -268,6 +270,7 @@ measure = "2s"
         let through = &plans["statements"][0];
         assert_eq!(through["remote"][0]["server"], "remote", "{through}");
         let steps = &through["remote"][0]["explained"]["plan"]["steps"];
+        assert_eq!(steps, &through["remote"][0]["after"]["plan"]["steps"]);
         let words: Vec<_> = steps.as_array().unwrap().iter().map(|step| &step["on"]).collect();
         assert!(words.iter().any(|on| *on == "tbl"), "{through}");
         let lag = server(&run, "copy").rows("server.csv");
@@ -284,4 +287,28 @@ measure = "2s"
         let data = data(&home, role);
         wait_for("the end of the servers", || processes_in(&data).is_empty());
     }
+}
+
+#[test]
+fn what_a_dyno_that_was_killed_left_of_proxies_and_replicas_hinders_nobody() {
+    let (desk, home) = (Desk::new(), Home::new());
+    desk.file("both.toml", PROXY_AND_REPLICA);
+    let mut running = Running::start(desk.command_embedded(&home, "both.toml --set measure=1h"));
+    running.until(" tps ");
+    running.signal(Signal::KILL);
+    wait_for("its death", || !is_alive(running.pid()));
+    for role in ["main", "proxy", "copy"] {
+        let data = data(&home, role);
+        wait_for("the end of the servers", || processes_in(&data).is_empty());
+    }
+    desk.embedded(&home, "both.toml").expect(0);
+    let last = run_folders(&desk.archive()).pop().unwrap();
+    let workloads = last.record()["summary"]["workloads"].clone();
+    let errors: Vec<_> = workloads
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["errors"].clone())
+        .collect();
+    assert_eq!(errors, [0, 0, 0], "{workloads}");
 }

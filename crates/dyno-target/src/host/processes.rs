@@ -45,6 +45,19 @@ impl Seen {
     }
 }
 
+/// How often all processes are read at most to find none that a main process has waited for meanwhile.
+const MOST_READINGS: usize = 3;
+
+/// All processes, with the main processes as they were before the others were read: a child that has ended by now is
+/// then missing, which the next reading makes up for, and never counted twice, with its parent and by itself. In which
+/// order the system lists them does not matter: ids begin anew after the greatest, so a child may come first.
+fn consistent(mains: &[u32]) -> Option<Vec<ProcessStat>> {
+    let before: Vec<ProcessStat> = mains.iter().filter_map(|pid| ProcessStat::read(*pid)).collect();
+    let others = process_ids()?.filter(|pid| before.iter().all(|stat| stat.pid != *pid));
+    let others: Vec<ProcessStat> = others.filter_map(ProcessStat::read).collect();
+    Some(before.into_iter().chain(others).collect())
+}
+
 /// What each process had used when it was last read.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
@@ -84,8 +97,18 @@ impl Processes {
     /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine, and
     /// `beside` are those of other servers of the run. None if there is no `/proc`.
     pub(super) fn read(&mut self, main: Option<u32>, beside: &[u32]) -> Option<Vec<Seen>> {
-        let now = Instant::now();
-        let all: Vec<ProcessStat> = process_ids()?.filter_map(ProcessStat::read).collect();
+        let mains: Vec<u32> = main.iter().chain(beside).copied().collect();
+        let mut now = Instant::now();
+        let mut all = consistent(&mains)?;
+        for _ in 1..MOST_READINGS {
+            let reaped = |pid: &u32| ProcessStat::read(*pid).map(|stat| stat.children_ticks);
+            let seen = |pid: &u32| all.iter().find(|stat| stat.pid == *pid).map(|stat| stat.children_ticks);
+            if mains.iter().all(|pid| reaped(pid) == seen(pid)) {
+                break;
+            }
+            now = Instant::now();
+            all = consistent(&mains)?;
+        }
         Some(self.advance(all, main, beside, now))
     }
 
@@ -250,6 +273,14 @@ mod tests {
         // The server was started anew.
         processes.advance(vec![reaped(hertz, 70)], Some(10), &[], begin + Duration::from_secs(3));
         assert_eq!(processes.server_cpu_s(), 4.0);
+    }
+
+    #[test]
+    fn main_processes_are_read_before_their_children() {
+        let own = std::process::id();
+        let all = consistent(&[own]).unwrap();
+        assert_eq!(all[0].pid, own);
+        assert_eq!(all.iter().filter(|stat| stat.pid == own).count(), 1);
     }
 
     #[test]

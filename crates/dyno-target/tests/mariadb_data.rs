@@ -264,6 +264,7 @@ fn a_run_finds_the_data_that_it_asks_for() {
         locale: None,
         read_only: true,
         state: State::Copy,
+        linked: false,
     };
     let mut bring = |data: &Data, campaign: &str| {
         let mut steps = Steps::default();
@@ -338,6 +339,7 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
         locale: None,
         read_only: true,
         state: State::Reload,
+        linked: false,
     };
     let needs = Needs {
         settings: &[],
@@ -376,6 +378,7 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
     // Data that is there already was not loaded since the server started.
     let kept = Data {
         state: State::Copy,
+        linked: false,
         ..data
     };
     assert_eq!(begin(&kept).0, ["Using the data that is loaded"]);

@@ -51,6 +51,7 @@ fn data(setup: &str) -> Data {
         locale: None,
         read_only: false,
         state: State::Copy,
+        linked: false,
     }
 }
 

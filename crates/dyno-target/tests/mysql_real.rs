@@ -55,6 +55,7 @@ fn data_is_known_again(mysql: &RealMysql, root: &mut Client) {
         locale: None,
         read_only,
         state: State::Copy,
+        linked: false,
     };
     let (info, stop) = (mysql.root(), StopFlag::default());
     let prepared = |data: &Data| {

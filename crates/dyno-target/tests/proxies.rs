@@ -8,8 +8,8 @@ use dyno_record::{Explained, Value};
 use dyno_target::mysql::embedded::EmbeddedOptions as MariadbOptions;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::target::{
-    Database, Embedded, External, ForeignTables, Instance, KillSwitch, Needs, Oracle, Progress, Reach, Remote, Route,
-    StopFlag, ToExplain,
+    Data, Database, Embedded, External, ForeignTables, Instance, KillSwitch, Needs, Oracle, Progress, Reach, Remote,
+    Route, Sql, State, StopFlag, ToExplain, Wanted,
 };
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -73,6 +73,64 @@ fn link(proxy: &dyn Database, remote: Remote<'_>, foreign: &ForeignTables) -> Re
 }
 
 #[test]
+fn a_proxy_that_is_not_dynos_has_the_tables_in_dynos_schema_and_forgets_them() {
+    let remote = up(&options("main"), "tests-remote-of-others", &[]);
+    let proxy = up(&options("main"), "tests-proxy-of-others", &[]);
+    let remote_database = with(
+        remote.as_ref(),
+        "create table far (id int primary key); insert into far values (7)",
+    );
+    let database = with(proxy.as_ref(), "create table far (whatever text)");
+    let (info, stop) = (postgres(database.as_ref()), StopFlag::default());
+    let nothing = || Sql::default();
+    let data = Data {
+        experiment: "x".to_owned(),
+        setup: nothing(),
+        fill: Vec::new(),
+        maker: None,
+        finish: nothing(),
+        tablespaces: Vec::new(),
+        definition: String::new(),
+        locale: None,
+        read_only: false,
+        state: State::Copy,
+        linked: true,
+    };
+    let wanted = Wanted {
+        data: &data,
+        all: &[],
+        campaign: "a",
+    };
+    let prepared = info.prepare(wanted, &mut Vec::new(), &mut Quiet, &stop).unwrap();
+    link(
+        prepared.as_ref(),
+        remote_database.reach().into(),
+        &tables(&["far"], &[]),
+    )
+    .unwrap();
+    let mut client = info.connect().unwrap();
+    let mut number = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
+    assert_eq!(number("select count(*) from dyno_x.far where id = 7"), 1);
+    assert_eq!(number("select count(*) from public.far"), 0);
+    let left = "select (select count(*) from pg_user_mappings) + (select count(*) from pg_foreign_server)
+                       + (select count(*) from pg_foreign_table)";
+    assert_eq!(number(left), 3);
+    info.unlink("x", &stop).unwrap();
+    assert_eq!(number(left), 0);
+    info.unlink("x", &stop).unwrap();
+    // A dyno that was killed left it; whoever cleans up removes it with the schema.
+    link(
+        prepared.as_ref(),
+        remote_database.reach().into(),
+        &tables(&["far"], &[]),
+    )
+    .unwrap();
+    let mut notes = Vec::new();
+    assert_eq!(info.remove("dyno_x", &mut notes, &stop).unwrap(), None);
+    assert_eq!((number(left), notes), (0, Vec::<String>::new()));
+}
+
+#[test]
 fn a_proxy_has_the_tables_of_its_remote() {
     let logged = [("log_statement", "all"), ("log_min_duration_statement", "0")];
     let logged = logged.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -116,7 +174,7 @@ fn a_proxy_has_the_tables_of_its_remote() {
         .unwrap();
     let log = fs::read_to_string(database.data_folder().unwrap().with_file_name("server.log")).unwrap();
     assert!(
-        log.contains("create server dyno_remote") && !log.contains(password),
+        log.contains("create server \"dyno_remote\"") && !log.contains(password),
         "the log has the password"
     );
 
@@ -176,17 +234,32 @@ fn a_proxy_has_the_tables_of_its_remote() {
         "{error}"
     );
 
-    // What is forgotten is gone, with the password; but not what somebody else has made of it.
+    // What somebody else has made of it stays.
     link(database.as_ref(), remote.reach().into(), &tables(&["far"], &[])).unwrap();
-    let proxy = postgres(database.as_ref());
+    let again = || link(database.as_ref(), remote.reach().into(), &tables(&["far"], &[]));
+    client.batch_execute("create view upon as select * from far").unwrap();
+    let error = again().unwrap_err();
+    assert!(
+        error.starts_with("cannot remove the last remote") && error.contains("view upon"),
+        "{error}"
+    );
+    client.batch_execute("drop view upon").unwrap();
     let others = "create schema others; create foreign table others.far (id int) server dyno_remote";
     client.batch_execute(others).unwrap();
-    let error = proxy.unlink(&StopFlag::default()).unwrap_err().to_string();
+    let error = again().unwrap_err();
     assert!(error.contains("has tables that are not dyno's: others.far;"), "{error}");
-    client.batch_execute("drop schema others cascade").unwrap();
-    proxy.unlink(&StopFlag::default()).unwrap();
-    let left = "select (select count(*) from pg_user_mappings) + (select count(*) from pg_foreign_table)";
-    assert_eq!(client.query_one(left, &[]).unwrap().get::<_, i64>(0), 0);
+    client
+        .batch_execute("drop schema others cascade; comment on server dyno_remote is null")
+        .unwrap();
+    let error = again().unwrap_err();
+    assert!(
+        error.contains("foreign server dyno_remote of postgres's that dyno did not make"),
+        "{error}"
+    );
+    client
+        .batch_execute("comment on server dyno_remote is 'made by dyno'")
+        .unwrap();
+    again().unwrap();
 
     // Nobody listens there.
     let nowhere = ConnectionInfo::resolve(Some("postgres://u:s3cret@127.0.0.1:1/d"), &|_| None).unwrap();

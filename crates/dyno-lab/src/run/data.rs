@@ -1,6 +1,7 @@
 //! What an experiment says of its data, as a target brings it.
 
 use super::RunError;
+use super::servers::CellServer;
 use crate::experiment::mention::{self, Mention};
 use crate::lua::Prepares;
 use dyno_archive::plan::{Resolved, State};
@@ -40,6 +41,15 @@ pub(super) fn of(experiment: &Resolved) -> Data {
             State::Reload => target::State::Reload,
             State::Keep => target::State::Keep,
         },
+        linked: false,
+    }
+}
+
+/// The data of a server of a cell.
+pub(super) fn of_server(server: &CellServer<'_>) -> Data {
+    Data {
+        linked: server.is_linked(),
+        ..of(&server.experiment)
     }
 }
 
@@ -47,8 +57,8 @@ pub(super) fn of(experiment: &Resolved) -> Data {
 ///
 /// # Errors
 /// Something is asked of a server that it does not have.
-pub(super) fn filled(experiment: &Resolved, known: &HashMap<String, Whereabouts>) -> Result<Data, RunError> {
-    let mut data = of(experiment);
+pub(super) fn filled(server: &CellServer<'_>, known: &HashMap<String, Whereabouts>) -> Result<Data, RunError> {
+    let mut data = of_server(server);
     if known.is_empty() {
         return Ok(data);
     }

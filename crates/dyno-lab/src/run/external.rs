@@ -34,8 +34,8 @@ pub(super) struct ExternalServers {
     failed: Vec<String>,
     /// What is still on servers although it should have been put back.
     leftovers: Vec<Leftover>,
-    /// Proxies that know their remote.
-    linked: Vec<Arc<dyn External>>,
+    /// Proxies that know their remote, each with the name of the experiment.
+    linked: Vec<(Arc<dyn External>, String)>,
 }
 
 /// A server as it is now.
@@ -86,19 +86,21 @@ impl ExternalServers {
     }
 
     /// Remembers a proxy that is to forget its remote at the end.
-    pub(super) fn add_linked(&mut self, proxy: &Arc<dyn External>) {
-        let same = |linked: &Arc<dyn External>| linked.to_string() == proxy.to_string();
+    pub(super) fn add_linked(&mut self, proxy: &Arc<dyn External>, experiment: &str) {
+        let same =
+            |(linked, of): &(Arc<dyn External>, String)| linked.to_string() == proxy.to_string() && of == experiment;
         if !self.linked.iter().any(same) {
-            self.linked.push(Arc::clone(proxy));
+            self.linked.push((Arc::clone(proxy), experiment.to_owned()));
         }
     }
 
     /// Has proxies forget their remotes, with the passwords for these.
     fn unlink(&mut self, progress: &mut dyn Progress) {
-        for proxy in std::mem::take(&mut self.linked) {
-            if let Err(error) = proxy.unlink(&StopFlag::default()) {
+        for (proxy, experiment) in std::mem::take(&mut self.linked) {
+            if let Err(error) = proxy.unlink(&experiment, &StopFlag::default()) {
                 progress.note(&format!(
-                    "{proxy} may still know its remote, with the password: {error}. Drop its server dyno_remote."
+                    "{proxy} may still know its remote, with the password: {error}. dyno clean removes it when that is \
+                     mended."
                 ));
             }
         }

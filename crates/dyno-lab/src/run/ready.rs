@@ -167,7 +167,7 @@ impl Bench<'_> {
         (up, known): (&[Ready], &Known),
         progress: &mut dyn Progress,
     ) -> Result<Ready, RunError> {
-        let data = data::filled(&server.experiment, known)?;
+        let data = data::filled(server, known)?;
         let remote = Remote::of(server, up);
         let mut steps = Steps::default();
         let ready = match &server.target {
@@ -292,7 +292,7 @@ impl Bench<'_> {
         steps.end();
         self.check_stop()?;
         if let Some(remote) = remote {
-            self.external.add_linked(&set.server);
+            self.external.add_linked(&set.server, &experiment.name);
             remote.link(&*database, &mut notes, progress, self.stop)?;
         }
         rest(&*database, &mut notes, steps, progress, self.stop)?;

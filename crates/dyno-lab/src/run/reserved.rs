@@ -52,7 +52,7 @@ impl Reserved {
             });
             let name = &server.experiment.name;
             let experiments = &mut servers[index].experiments;
-            if data::of(&server.experiment).is_some() && !experiments.contains(name) {
+            if data::of_server(server).needs_place() && !experiments.contains(name) {
                 experiments.push(name.clone());
             }
         }

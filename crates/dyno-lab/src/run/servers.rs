@@ -33,6 +33,11 @@ impl CellServer<'_> {
         }
     }
 
+    /// Whether it is a proxy that has tables of another server.
+    pub fn is_linked(&self) -> bool {
+        self.further.is_some_and(|further| !further.foreign.tables.is_empty())
+    }
+
     /// The server whose changes it follows, if it is a replica.
     pub fn primary(&self) -> Option<&str> {
         self.further?.replica_of.as_deref()

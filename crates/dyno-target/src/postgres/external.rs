@@ -103,8 +103,9 @@ impl External for ConnectionInfo {
         Ok(Box::new(database))
     }
 
-    fn unlink(&self, stop: &StopFlag) -> Result<(), TargetError> {
-        Ok(foreign::unlink(&mut *self.connect_to_ask(stop)?)?)
+    fn unlink(&self, experiment: &str, stop: &StopFlag) -> Result<(), TargetError> {
+        let schema = data::schema_of(experiment);
+        Ok(foreign::unlink(&mut *self.connect_to_ask(stop)?, &schema)?)
     }
 
     fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError> {

@@ -44,7 +44,7 @@ pub(super) fn remove(
         notes.push(format!("The extension {} was not removed: {reason}", extension.name));
     }
     // What a campaign that was killed left of its remote would have the password of that.
-    let forgotten = unlink(&mut *info.connect_until(stop)?);
+    let forgotten = unlink(&mut *info.connect_until(stop)?, name);
     notes.extend(
         forgotten
             .err()

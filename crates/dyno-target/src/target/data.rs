@@ -82,9 +82,17 @@ pub struct Data {
     pub read_only: bool,
     /// What a run finds of what the run before it did to the data.
     pub state: State,
+    /// Whether tables of another server will be its foreign tables.
+    pub linked: bool,
 }
 
 impl Data {
+    /// Whether the server needs a place for it, if only for foreign tables.
+    #[must_use]
+    pub fn needs_place(&self) -> bool {
+        self.is_some() || self.linked
+    }
+
     /// Whether the experiment brings data at all.
     #[must_use]
     pub fn is_some(&self) -> bool {

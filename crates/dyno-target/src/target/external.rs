@@ -130,11 +130,11 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         stop: &StopFlag,
     ) -> Result<Box<dyn Database>, TargetError>;
 
-    /// Has a proxy forget its remote, with its password and the foreign tables.
+    /// Has a proxy forget the remote of an `experiment`, with its password and the foreign tables.
     ///
     /// # Errors
     /// Others use them, or there is no connection.
-    fn unlink(&self, _stop: &StopFlag) -> Result<(), TargetError> {
+    fn unlink(&self, _experiment: &str, _stop: &StopFlag) -> Result<(), TargetError> {
         Ok(())
     }
 

@@ -26,6 +26,9 @@ struct Loading<'a> {
     stop: &'a StopFlag,
 }
 
+/// What the names of dyno's schemas begin with.
+pub(super) const OWN_SCHEMA: &str = "dyno_";
+
 /// The schema that holds the data of an experiment of this name on a server that is not dyno's.
 pub(super) fn schema_of(experiment: &str) -> String {
     let harmless = |c: char| {
@@ -35,7 +38,7 @@ pub(super) fn schema_of(experiment: &str) -> String {
             '_'
         }
     };
-    "dyno_"
+    OWN_SCHEMA
         .chars()
         .chain(experiment.chars().map(harmless))
         .take(60)

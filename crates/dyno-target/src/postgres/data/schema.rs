@@ -16,7 +16,7 @@ use crate::target::{Data, Part, Progress, State, StopFlag, TargetError, Wanted};
 
 /// Refuses what loading would have to destroy or could not do, before anything is changed.
 pub(in crate::postgres) fn check(client: &mut Client, data: &Data) -> Result<(), TargetError> {
-    if !data.is_some() {
+    if !data.needs_place() {
         return Ok(());
     }
     tablespaces::check(client, &data.tablespaces)?;
@@ -33,7 +33,7 @@ pub(in crate::postgres) fn prepare(
     stop: &StopFlag,
 ) -> Result<PostgresDatabase, TargetError> {
     let data = wanted.data;
-    if !data.is_some() {
+    if !data.needs_place() {
         return Ok(PostgresDatabase::new(info.clone(), Scope::Nothing));
     }
     let schema = schema_of(&data.experiment);

@@ -20,10 +20,15 @@ pub(in crate::postgres) enum ForeignError {
     #[error("\"{name}\" cannot be an option of a foreign server here: {why}")]
     Option { name: String, why: &'static str },
     #[error(
-        "the foreign server dyno_remote of the proxy has tables that are not dyno's: {tables}; give it another name \
-         (alter server dyno_remote rename to …)"
+        "the foreign server {server} of the proxy has tables that are not dyno's: {tables}; rename it (alter server \
+         {server} rename to …), and dyno makes another one"
     )]
-    Others { tables: String },
+    Others { server: String, tables: String },
+    #[error(
+        "the proxy has a foreign server {server} of {owner}'s that dyno did not make; rename it (alter server {server} \
+         rename to …) or let another database be the proxy"
+    )]
+    NotOurs { server: String, owner: String },
     #[error("cannot {what}: {message}")]
     Server { what: String, message: String },
 }

@@ -9,18 +9,21 @@ mod wrapper;
 
 use super::Client;
 use super::facts::server_version;
-use super::schema::own_schemas;
+use super::schema::MARK;
 use super::server_message;
 use crate::mysql;
 use crate::target::{ForeignTables, HIDDEN, Reach, Remote};
 use dyno_wire::Secret;
 pub(super) use error::ForeignError;
 
+use super::data::OWN_SCHEMA;
+use postgres::error::SqlState;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 use wrapper::Described;
 
-/// What the foreign server is called: there is one for a database.
-const SERVER: &str = "dyno_remote";
+/// What the foreign server of a private database is called, whose tables are where everything is. Elsewhere it has the
+/// name of dyno's schema.
+const OF_PRIVATE: &str = "dyno_remote";
 
 /// Keeps a statement out of the log and out of what is counted of statements, for the transaction.
 const UNSEEN: [&str; 5] = [
@@ -48,9 +51,19 @@ pub(super) fn link(
     };
     extension(client, &described)?;
     let mut notes = Vec::new();
-    unlink(client)?;
-    execute(client, "create the foreign server", &described.server(SERVER))?;
-    if !map_user(client, &described)? {
+    let here: String = client
+        .query_one("select coalesce(current_schema()::text, '')", &[])
+        .map_err(|error| ForeignError::server("find the schema", &error))?
+        .get(0);
+    unlink(client, &here)?;
+    let server = server_in(&here);
+    let quoted = escape_identifier(server);
+    let made = described.server(&quoted);
+    let made = format!("{made}; comment on server {quoted} is {}", escape_literal(MARK).trim());
+    client
+        .batch_execute(&made)
+        .map_err(|error| refused(&described, &error))?;
+    if !map_user(client, &described, &quoted)? {
         notes.push(
             "The proxy may log the statement that gives it the password of its remote, because this role may not set \
              log_statement; use one that may, or a password that may be known."
@@ -62,9 +75,12 @@ pub(super) fn link(
         message: hidden(&server_message(&error), described.password.as_ref()),
     };
     client
-        .batch_execute(&import(&schema, &foreign.tables))
-        .map_err(unreachable)?;
-    let missing = missing(client, &foreign.tables)?;
+        .batch_execute(&import(&schema, &foreign.tables, server, &here))
+        .map_err(|error| match error.code() {
+            Some(&SqlState::DUPLICATE_TABLE) => ForeignError::server("import the foreign tables", &error),
+            _ => unreachable(error),
+        })?;
+    let missing = missing(client, &foreign.tables, server)?;
     if !missing.is_empty() {
         return Err(ForeignError::NoTable {
             remote: described.shown.clone(),
@@ -82,41 +98,86 @@ pub(super) fn link(
     Ok(notes)
 }
 
-/// Forgets the remote, with the foreign tables and who asks for them. Without one nothing happens.
-///
-/// # Errors
-/// Tables that are not dyno's are foreign tables of it, or the server refuses.
-pub(super) fn unlink(client: &mut Client) -> Result<(), ForeignError> {
-    const WHAT: &str = "remove the last remote";
-    let own = own_schemas(client).map_err(|error| ForeignError::Server {
-        what: WHAT.to_owned(),
-        message: error.to_string(),
-    })?;
-    let own: Vec<_> = own.into_iter().map(|schema| schema.name).collect();
-    let query = "select format('%I.%I', n.nspname, c.relname) from pg_foreign_table t
-                   join pg_foreign_server s on s.oid = t.ftserver join pg_class c on c.oid = t.ftrelid
-                   join pg_namespace n on n.oid = c.relnamespace
-                  where s.srvname = $1::text::name and n.nspname <> all ($2::text[])
-                    and n.nspname is distinct from current_schema()";
-    let others = client.query(query, &[&SERVER, &own]);
-    let others = others.map_err(|error| ForeignError::server(WHAT, &error))?;
-    if !others.is_empty() {
-        let tables: Vec<String> = others.iter().map(|row| row.get(0)).collect();
-        return Err(ForeignError::Others {
-            tables: tables.join(", "),
-        });
+/// The foreign server of the tables in this schema.
+fn server_in(schema: &str) -> &str {
+    match schema.starts_with(OWN_SCHEMA) {
+        true => schema,
+        false => OF_PRIVATE,
     }
-    execute(client, WHAT, &format!("drop server if exists {SERVER} cascade"))
 }
 
-/// The import of these tables of a schema into the one that sessions look into first.
-fn import(schema: &str, tables: &[String]) -> String {
+/// Why a foreign server is not made, and what to do if the role lacks a right.
+fn refused(described: &Described, error: &postgres::Error) -> ForeignError {
+    let wrapper = described.wrapper.extension();
+    let what = "create the foreign server";
+    match error.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => ForeignError::Server {
+            what: what.to_owned(),
+            message: format!(
+                "{}; it takes \"grant usage on foreign data wrapper {wrapper}\" to dyno's role",
+                server_message(error)
+            ),
+        },
+        _ => ForeignError::server(what, error),
+    }
+}
+
+/// Forgets the remote of the tables in `schema`, with the foreign tables and who asks for them. Without one nothing
+/// happens. What others have built on them stays, and so do they.
+///
+/// # Errors
+/// There is such a server that is not dyno's, others need it or its tables, or the server refuses.
+pub(super) fn unlink(client: &mut Client, schema: &str) -> Result<(), ForeignError> {
+    const WHAT: &str = "remove the last remote";
+    let failed = |error: postgres::Error| ForeignError::server(WHAT, &error);
+    let server = server_in(schema);
+    let query = "select pg_get_userbyid(srvowner)::text,
+                        coalesce(obj_description(oid, 'pg_foreign_server'), '') = $2::text
+                   from pg_foreign_server where srvname = $1::text::name";
+    let Some(row) = client.query_opt(query, &[&server, &MARK]).map_err(failed)? else {
+        return Ok(());
+    };
+    if !row.get::<_, bool>(1) {
+        return Err(ForeignError::NotOurs {
+            server: server.to_owned(),
+            owner: row.get(0),
+        });
+    }
+    let query = "select format('%I.%I', n.nspname, c.relname), n.nspname = $2::text::name from pg_foreign_table t
+                   join pg_foreign_server s on s.oid = t.ftserver join pg_class c on c.oid = t.ftrelid
+                   join pg_namespace n on n.oid = c.relnamespace where s.srvname = $1::text::name";
+    let tables = client.query(query, &[&server, &schema]).map_err(failed)?;
+    let others: Vec<String> = tables
+        .iter()
+        .filter(|row| !row.get::<_, bool>(1))
+        .map(|row| row.get(0))
+        .collect();
+    if !others.is_empty() {
+        let tables = others.join(", ");
+        let server = server.to_owned();
+        return Err(ForeignError::Others { server, tables });
+    }
+    let mut transaction = client.transaction().map_err(failed)?;
+    // Nothing cascades: the server names what others have built upon it.
+    for row in &tables {
+        let drop = format!("drop foreign table {}", row.get::<_, String>(0));
+        transaction.batch_execute(&drop).map_err(failed)?;
+    }
+    let quoted = escape_identifier(server);
+    let drop = format!("drop user mapping if exists for current_user server {quoted}; drop server {quoted}");
+    transaction.batch_execute(&drop).map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+/// The import of these tables of a remote's `schema` into the one that is `here`.
+fn import(schema: &str, tables: &[String], server: &str, here: &str) -> String {
     let names: Vec<String> = tables.iter().map(|table| escape_identifier(table)).collect();
     format!(
-        "do $dyno$ begin execute format('import foreign schema %I limit to ({}) from server {SERVER} into %I', {}, \
-         current_schema()); end $dyno$",
-        names.join(", ").replace('%', "%%").replace('\'', "''"),
-        escape_literal(schema).trim()
+        "import foreign schema {} limit to ({}) from server {} into {}",
+        escape_identifier(schema),
+        names.join(", "),
+        escape_identifier(server),
+        escape_identifier(here)
     )
 }
 
@@ -157,7 +218,7 @@ fn extension(client: &mut Client, described: &Described) -> Result<(), ForeignEr
 }
 
 /// Says who asks the remote; false if that may be in the log.
-fn map_user(client: &mut Client, described: &Described) -> Result<bool, ForeignError> {
+fn map_user(client: &mut Client, described: &Described, server: &str) -> Result<bool, ForeignError> {
     const WHAT: &str = "say who asks the remote";
     let failed = |error: postgres::Error| ForeignError::Server {
         what: WHAT.to_owned(),
@@ -177,17 +238,17 @@ fn map_user(client: &mut Client, described: &Described) -> Result<bool, ForeignE
     }
     let logs = "select current_setting('log_statement') in ('ddl', 'mod', 'all')";
     let logs: bool = transaction.query_one(logs, &[]).map_err(failed)?.get(0);
-    transaction.batch_execute(&described.mapping(SERVER)).map_err(failed)?;
+    transaction.batch_execute(&described.mapping(server)).map_err(failed)?;
     transaction.commit().map_err(failed)?;
     Ok(unseen || !logs)
 }
 
 /// The tables that are not there.
-fn missing(client: &mut Client, tables: &[String]) -> Result<Vec<String>, ForeignError> {
+fn missing(client: &mut Client, tables: &[String], server: &str) -> Result<Vec<String>, ForeignError> {
     let query = "select name from unnest($1::text[]) name where not exists (select from pg_foreign_table t join \
                  pg_foreign_server s on s.oid = t.ftserver where s.srvname = $2::text::name and t.ftrelid = \
                  to_regclass(quote_ident(name)))";
-    let rows = client.query(query, &[&tables, &SERVER]);
+    let rows = client.query(query, &[&tables, &server]);
     let rows = rows.map_err(|error| ForeignError::server("look for the foreign tables", &error))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
@@ -225,10 +286,11 @@ mod tests {
     fn names_are_quoted_for_the_import() {
         let tables = ["plain".to_owned(), "it's 100%".to_owned()];
         assert_eq!(
-            import("my schema", &tables),
-            "do $dyno$ begin execute format('import foreign schema %I limit to (\"plain\", \"it''s 100%%\") from \
-             server dyno_remote into %I', 'my schema', current_schema()); end $dyno$"
+            import("my schema", &tables, "dyno_x", "dyno_x"),
+            "import foreign schema \"my schema\" limit to (\"plain\", \"it's 100%\") from server \"dyno_x\" into \
+             \"dyno_x\""
         );
+        assert_eq!((server_in("dyno_x"), server_in("public")), ("dyno_x", OF_PRIVATE));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use dyno_wire::Secret;
 use dyno_wire::tls::SslMode;
 use postgres_protocol::escape::escape_literal;
 
+/// libpq's option for how long connecting may take, in seconds.
+const CONNECT_TIMEOUT: &str = "connect_timeout";
+
 /// An extension that reaches servers of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrapper {
@@ -75,6 +78,11 @@ impl Described {
         for (name, value) in options {
             described.check(name)?;
             described.options.push((name.clone(), value.clone()));
+        }
+        // Its backend cannot be interrupted while it connects.
+        let has = |wanted: &str| described.options.iter().any(|(name, _)| name == wanted);
+        if described.wrapper == Wrapper::Postgres && !has(CONNECT_TIMEOUT) {
+            described.options.push((CONNECT_TIMEOUT.to_owned(), "10".to_owned()));
         }
         Ok(described)
     }
@@ -208,7 +216,7 @@ mod tests {
         assert_eq!(
             told[0],
             "create server r foreign data wrapper postgres_fdw options (\"host\" 'a,b', \"port\" '5433,5432', \
-             \"dbname\" 'd', \"sslmode\" 'require', \"fetch_size\" '1000')"
+             \"dbname\" 'd', \"sslmode\" 'require', \"fetch_size\" '1000', \"connect_timeout\" '10')"
         );
         assert_eq!(
             told[1],

@@ -4,9 +4,9 @@
 //! cell are those of its complete runs, as everywhere.
 
 use crate::comparison::{Cell, Cells};
-use crate::summary::over_runs;
+use crate::summary::{over_runs, sum_of, sums};
 use dyno_archive::plan::{Levels, PublishedFigure};
-use dyno_archive::summary::{Latency, Summary, WorkloadFacts, WorkloadSummary};
+use dyno_archive::summary::{Latency, Summary, WorkloadSummary};
 use dyno_archive::{Campaign, Run};
 
 /// What can have been published beside the metrics of an experiment, with the unit that it is in unless a file says
@@ -28,6 +28,9 @@ pub const MEASURES: [(&str, &str); 12] = [
 
 /// What the names of latencies begin with.
 const LATENCY: &str = "latency_";
+
+/// Those of a workload that runs on each of several servers which add up.
+pub const THAT_ADD_UP: [&str; 2] = ["tps", "qps"];
 
 /// The units that a latency can have, with the microseconds in each.
 pub const UNITS_OF_LATENCY: [(&str, f64); 4] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
@@ -105,28 +108,25 @@ pub fn published_beside<'a>(campaign: &'a Campaign, only: Option<&Run>) -> Vec<B
 /// What a cell has for a published figure, in the unit of that.
 fn measured(published: &PublishedFigure, cell: &Cell<'_>) -> Option<f64> {
     let of_runs = cell.runs.iter().filter_map(|(run, summary)| {
+        let sum = published.workload.as_ref().map(|name| sum_of(name));
         let facts = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
-        of_instances(published, facts, summary).or_else(|| of_run(published, summary))
+        let sums = sums(facts, &summary.workloads);
+        let sum = sums.iter().find(|workload| Some(&workload.name) == sum.as_ref());
+        match sum {
+            Some(sum) => of_workload(published, sum),
+            None => of_run(published, summary),
+        }
     });
     over_runs(&of_runs.collect::<Vec<_>>())
 }
 
-/// What a workload did that ran once on each of several servers, where their sum means something.
-fn of_instances(published: &PublishedFigure, facts: &[WorkloadFacts], summary: &Summary) -> Option<f64> {
-    let name = published.workload.as_ref()?;
-    let figure: fn(&WorkloadSummary) -> f64 = match published.measure.as_str() {
-        "tps" => |workload| workload.tps,
-        "qps" => |workload| workload.statements_per_s,
-        _ => return None,
-    };
-    let is_one = |facts: &&WorkloadFacts| {
-        let instances = facts.instances.as_ref();
-        instances.is_some_and(|instances| instances.sum && instances.of == *name)
-    };
-    let instances = facts.iter().filter(is_one);
-    let each = instances.map(|facts| summary.workloads.iter().find(|workload| workload.name == facts.name));
-    let each: Option<Vec<f64>> = each.map(|workload| workload.map(figure)).collect();
-    each.filter(|each| !each.is_empty()).map(|each| each.iter().sum())
+/// What a workload on several servers did, of what adds up.
+fn of_workload(published: &PublishedFigure, sum: &WorkloadSummary) -> Option<f64> {
+    match published.measure.as_str() {
+        "tps" => Some(sum.tps),
+        "qps" => Some(sum.statements_per_s),
+        _ => None,
+    }
 }
 
 fn of_run(published: &PublishedFigure, summary: &Summary) -> Option<f64> {
@@ -170,8 +170,7 @@ fn latency(published: &PublishedFigure, summary: &Summary, workload: &WorkloadSu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_archive::plan::Instances;
-    use dyno_archive::summary::{Pacing, Steadiness, Total};
+    use dyno_archive::summary::{Pacing, Steadiness, Total, WorkloadFacts};
 
     fn figure(measure: &str, unit: &str, workload: Option<&str>) -> PublishedFigure {
         PublishedFigure {
@@ -270,29 +269,5 @@ mod tests {
         };
         assert_eq!(with(Some(5.0)).ratio(), Some(0.5));
         assert_eq!(with(None).ratio(), None);
-    }
-
-    #[test]
-    fn a_workload_on_several_servers_did_what_all_did_together() {
-        let facts = |sum: bool| {
-            ["a-1", "a-2"].map(|name| WorkloadFacts {
-                instances: Some(Instances {
-                    of: "a".to_owned(),
-                    sum,
-                }),
-                ..WorkloadFacts::closed(name, 1, 1)
-            })
-        };
-        let summary = Summary {
-            workloads: vec![workload("a-1", 100.0), workload("a-2", 200.0), workload("b", 1.0)],
-            ..Summary::default()
-        };
-        let tps = figure("tps", "TPS", Some("a"));
-        assert_eq!(of_instances(&tps, &facts(true), &summary), Some(300.0));
-        assert_eq!(of_instances(&tps, &facts(false), &summary), None);
-        assert_eq!(
-            of_instances(&figure("latency_mean", "ms", Some("a")), &facts(true), &summary),
-            None
-        );
     }
 }

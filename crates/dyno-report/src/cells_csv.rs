@@ -4,7 +4,7 @@
 use crate::campaign::latencies::{stages_of, takes_part};
 use crate::export::Made;
 use dyno_analysis::published::{Beside, published_beside};
-use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
+use dyno_analysis::summary::{latency_over_runs, over_runs, sum_of, summary_of, sums};
 use dyno_archive::plan::PublishedFigure;
 use dyno_archive::summary::{Latency, StageWorkload, Summary, WorkloadSummary};
 use dyno_archive::{Campaign, Run, RunState};
@@ -52,7 +52,9 @@ const FACTOR: &str = "factor_";
 fn rows_of(campaign: &Campaign) -> Vec<Row> {
     let mut cells: IndexMap<Vec<(&String, &String)>, Cell> = IndexMap::new();
     for run in campaign.runs.iter().filter(|run| run.state == RunState::Complete) {
-        if let (Ok(record), Ok(summary)) = (&run.record, summary_of(run)) {
+        if let (Ok(record), Ok(mut summary)) = (&run.record, summary_of(run)) {
+            let sums = sums(&record.workloads, &summary.workloads);
+            summary.workloads.extend(sums);
             let key = record.cell.iter().collect();
             cells
                 .entry(key)
@@ -145,7 +147,8 @@ fn cell_rows(campaign: &Campaign, (levels, runs): &Cell, published: &[Beside<'_>
         }
         // What was measured on something else has no column beside what is measured here.
         let its = |published: &PublishedFigure| {
-            published.of.is_empty() && published.workload.as_ref().is_none_or(|of| of == name)
+            let workload = published.workload.as_ref();
+            published.of.is_empty() && workload.is_none_or(|of| of == name || sum_of(of) == *name)
         };
         for beside in published
             .iter()

@@ -19,7 +19,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     match arguments.format {
         ReportFormat::Html => output.write("html", html::page(&document()?)?.as_bytes()),
         ReportFormat::Json => output.write("json", &serde_json::to_vec_pretty(&document()?)?),
-        ReportFormat::Csv => output.write("csv", &cells_csv(&campaigns)?),
+        ReportFormat::Csv => output.write("csv", &cells_csv(&only(campaigns, arguments)?)?),
         ReportFormat::Md => output.write_paper(&document()?),
         ReportFormat::Svg => output.write_pictures(&pictures(&document()?)?),
     }
@@ -39,6 +39,15 @@ fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Campa
         [] => Ok(vec![look::campaign(archive, None)?]),
         names => names.iter().map(|name| look::campaign(archive, Some(name))).collect(),
     }
+}
+
+/// The campaigns, with nothing but the run that was asked for if one was.
+fn only(mut campaigns: Vec<Campaign>, arguments: &ReportArguments) -> Result<Vec<Campaign>, Failure> {
+    if let (Some(wanted), [campaign]) = (&arguments.run, &mut *campaigns) {
+        let path = look::run(campaign, wanted)?.path.clone();
+        campaign.runs.retain(|run| run.path == path);
+    }
+    Ok(campaigns)
 }
 
 fn document_of(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<Document, Failure> {

@@ -1,7 +1,7 @@
 //! Which cells of two campaigns are the same.
 
 use crate::comparison::facts::{is_of_factor, of_experiment};
-use crate::summary::summary_of;
+use crate::summary::{summary_of, sums};
 use dyno_archive::plan::{Levels, Resolved};
 use dyno_archive::summary::Summary;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunState};
@@ -35,7 +35,9 @@ impl<'a> Cells<'a> {
             });
         }
         for run in campaign.runs.iter().filter(|run| run.state == RunState::Complete) {
-            if let (Ok(made), Ok(summary)) = (&run.record, summary_of(run)) {
+            if let (Ok(made), Ok(mut summary)) = (&run.record, summary_of(run)) {
+                let sums = sums(&made.workloads, &summary.workloads);
+                summary.workloads.extend(sums);
                 let cell = cells.entry(made.cell.iter().collect()).or_insert_with(|| Cell {
                     levels: made.cell.clone(),
                     // A load that dyno did not plan, and the first dynos, have no cells.

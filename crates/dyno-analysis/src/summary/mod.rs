@@ -5,8 +5,10 @@ pub mod metrics;
 mod over_runs;
 mod rebuild;
 mod stretch;
+mod sums;
 
 pub(crate) use builder::Counts;
 pub use builder::{SummaryBuilder, is_complete};
 pub use over_runs::{latency_over_runs, over_runs};
 pub use rebuild::summary_of;
+pub use sums::{sum_of, sums};

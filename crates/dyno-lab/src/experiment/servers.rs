@@ -3,7 +3,7 @@
 use super::mention::{in_order, unknown};
 use super::placeholder::substitute;
 use super::set::{SERVER_NAMES, SETTINGS, TARGET, dotted};
-use super::{Experiment, SetError};
+use super::{Experiment, SetError, WorkloadPlan};
 use dyno_analysis::summary::metrics;
 use dyno_archive::plan::{Address, Foreign, FurtherServer, Instances, Question, Resolved, Size, Value, Workload};
 use dyno_target::target::{EMBEDDED, product};
@@ -73,6 +73,12 @@ impl ServerPlan {
 }
 
 impl Experiment {
+    /// Whether a workload runs once on each of as many servers as there are.
+    pub(super) fn is_counted(&self, workload: &WorkloadPlan) -> bool {
+        let server = workload.server.as_ref().and_then(|server| self.servers.get(server));
+        server.is_some_and(|server| server.count.is_some())
+    }
+
     /// The further server that `name` is a value of, and the value's name there.
     pub(super) fn value_of_server<'a>(&self, name: &'a str) -> Option<(&'a str, &'a str)> {
         let (server, value) = name.split_once('.')?;

@@ -2,7 +2,7 @@
 
 use super::latencies::{Percentiles, in_one, stages_of, takes_part};
 use crate::figures::rate;
-use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
+use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of, sums};
 use dyno_archive::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
 use dyno_archive::{Campaign, Run, RunState};
 use indexmap::IndexMap;
@@ -330,7 +330,9 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
         for (name, value) in &summary.metrics {
             cell.metrics.entry(name.clone()).or_default().push(*value);
         }
-        for workload in &summary.workloads {
+        // What the experiment asks to add up is what it is about, so it comes first.
+        let facts = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
+        for workload in sums(facts, &summary.workloads).iter().chain(&summary.workloads) {
             let of = cell.workloads.entry(workload.name.clone()).or_default();
             of.tps.push(workload.tps);
             of.latencies.extend(summary.latency_of(workload));

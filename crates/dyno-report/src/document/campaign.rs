@@ -162,7 +162,10 @@ impl<'a> Together<'a> {
         let (cells, values): (Vec<&Cell>, Vec<f64>) = values.unzip();
         let greatest = Greatest::of(&values)?;
         Some(Headline {
-            subject: format!("{}, {}", metric.title, self.name_of(cells[greatest.place])),
+            subject: match self.name_of(cells[greatest.place]) {
+                name if name.is_empty() => metric.title.clone(),
+                name => format!("{}, {name}", metric.title),
+            },
             figure: rate(values[greatest.place]),
             interval: String::new(),
             verdict: format!("{}.", greatest.of_cells("")),

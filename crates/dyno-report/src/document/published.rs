@@ -20,7 +20,14 @@ pub(super) fn of(campaigns: &[&Campaign], run: Option<&Run>, detail: Detail) -> 
         if all.is_empty() {
             continue;
         }
-        let number = all.len();
+        let mut unmatched: Vec<_> = all.iter().map(|beside| beside.published).collect();
+        unmatched.dedup_by(|one, other| std::ptr::eq(*one, *other));
+        let number = unmatched.len();
+        unmatched.retain(|published| {
+            let its = |beside: &&Beside<'_>| std::ptr::eq(beside.published, *published);
+            all.iter().filter(its).all(|beside| beside.here.is_none())
+        });
+        let left_out = unmatched.len();
         let shown: Vec<Beside<'_>> = all
             .into_iter()
             .filter(|beside| detail == Detail::Full || beside.here.is_some())
@@ -30,13 +37,11 @@ pub(super) fn of(campaigns: &[&Campaign], run: Option<&Run>, detail: Detail) -> 
             1 => String::new(),
             _ => format!("Campaign {}", campaign.name()),
         };
-        let left_out = number - shown.len();
         blocks.extend(table(figures(caption, &shown)));
-        if left_out > 0 {
-            let figures = counted(left_out as u64, "published figure");
+        if left_out > 0 && detail != Detail::Full {
             blocks.push(paragraph(format!(
-                "{figures} {} not measured here with the same levels; dyno report lists them all.",
-                if left_out == 1 { "was" } else { "were" }
+                "Nothing measured here stands beside {left_out} of {}; dyno report lists them all.",
+                counted(number as u64, "published figure")
             )));
         }
     }
@@ -175,7 +180,7 @@ mod tests {
         insta::assert_snapshot!(paper(&document, |_| None));
         // A short document leaves out what has no counterpart, and says so.
         let shown = overview(&campaign);
-        assert!(shown.contains("1 published figure was not measured here"), "{shown}");
+        assert!(shown.contains("beside 1 of 2 published figures;"), "{shown}");
         // Of a run there is what belongs to its cell.
         let of_run = |number: usize| of(&[&campaign], Some(&campaign.runs[number]), Detail::Full);
         assert_eq!((of_run(0), of_run(2).is_some()), (None, true));

@@ -11,6 +11,7 @@ use super::results::growth;
 use super::table::{number, text, value, with_details, words};
 use super::waits::Waits;
 use crate::figures::one_line;
+use dyno_analysis::summary::sums;
 use dyno_archive::plan::{MAIN, WARMUP};
 use dyno_archive::summary::WorkloadSummary;
 use dyno_archive::{Run, RunRecord, ServerOfRun};
@@ -60,26 +61,8 @@ fn by_server(record: &RunRecord, workloads: &[WorkloadSummary]) -> Table {
             .filter(|workload| server_of(record, &workload.name) == server);
         rows.extend(its.map(|workload| row(server, &workload.name, figures(workload))));
     }
-    let mut sums: Vec<(&str, usize, [f64; 3])> = Vec::new();
-    for workload in workloads {
-        let facts = record.workloads.iter().find(|facts| facts.name == workload.name);
-        let instances = facts
-            .and_then(|facts| facts.instances.as_ref())
-            .filter(|instances| instances.sum);
-        let Some(instances) = instances else { continue };
-        let place = sums.iter().position(|(of, ..)| *of == instances.of);
-        let place = place.unwrap_or_else(|| {
-            sums.push((&instances.of, 0, [0.0; 3]));
-            sums.len() - 1
-        });
-        let (_, number, sum) = &mut sums[place];
-        *number += 1;
-        for (sum, figure) in sum.iter_mut().zip(figures(workload)) {
-            *sum += figure;
-        }
-    }
-    let sums = sums.into_iter();
-    rows.extend(sums.map(|(of, number, sum)| row(&format!("all {number}"), of, sum)));
+    let sums = sums(&record.workloads, workloads);
+    rows.extend(sums.iter().map(|sum| row("all", &sum.name, figures(sum))));
     let table = Table {
         caption: "Throughput by server".to_owned(),
         columns: vec![
@@ -271,7 +254,7 @@ mod tests {
                 row("proxy-1", "read-1", 10.0),
                 row("proxy-1", "ping-1", 1.0),
                 row("proxy-2", "read-2", 20.0),
-                row("all 2", "read", 30.0),
+                row("all", "read (sum)", 30.0),
             ]
         );
     }

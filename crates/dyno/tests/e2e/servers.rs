@@ -141,7 +141,15 @@ fn servers_can_be_varied_and_a_campaign_goes_on() {
         .collect();
     assert_eq!(servers, [2, 3]);
     let shown = desk.dyno("show").expect(0).stdout;
-    assert!(shown.contains("both"), "{shown}");
+    assert!(shown.contains("both") && shown.contains("close (sum)"), "{shown}");
+    let csv = |words: &str| {
+        desk.dyno(&format!("report --format csv --output - {words}"))
+            .expect(0)
+            .stdout
+    };
+    assert!(csv("").contains(",close-2,"), "{}", csv(""));
+    let one = csv("--run 1");
+    assert!(one.contains(",close-1,") && !one.contains(",close-2,"), "{one}");
 }
 
 #[test]

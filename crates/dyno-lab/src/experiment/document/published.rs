@@ -5,7 +5,7 @@ use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar, wrong_type};
 use crate::experiment::{Change, did_you_mean};
 use crate::nearest::nearest;
-use dyno_analysis::published::{MEASURES, UNITS_OF_LATENCY, is_latency};
+use dyno_analysis::published::{MEASURES, THAT_ADD_UP, UNITS_OF_LATENCY, is_latency};
 use dyno_archive::plan::{Levels, PublishedFigure};
 use std::ops::Range;
 use toml::Spanned;
@@ -55,7 +55,7 @@ impl Reader<'_> {
         Ok(PublishedFigure {
             of: section.text("of")?.unwrap_or_default().0,
             levels: levels.transpose()?.unwrap_or_default(),
-            workload: self.published_workload(section)?,
+            workload: self.published_workload(section, &measure)?,
             measure,
             value: number,
             unit,
@@ -94,7 +94,7 @@ impl Reader<'_> {
             .complain(span, message, format!("units: {}", known.join(", "))))
     }
 
-    fn published_workload(&self, section: &Section<'_>) -> Result<Option<String>, Diagnostic> {
+    fn published_workload(&self, section: &Section<'_>, measure: &str) -> Result<Option<String>, Diagnostic> {
         let Some((name, span)) = section.text("workload")? else {
             return Ok(None);
         };
@@ -102,6 +102,17 @@ impl Reader<'_> {
         if !known().any(|known| known == name) {
             let message = format!("there is no workload `{name}`{}", did_you_mean(nearest(&name, known())));
             let help = format!("workloads: {}", known().collect::<Vec<_>>().join(", "));
+            return Err(self.source.complain(span, message, help));
+        }
+        let workload = self.experiment.workloads.iter().find(|workload| workload.name == name);
+        if let Some(workload) = workload.filter(|workload| self.experiment.is_counted(workload)) {
+            let why = match (THAT_ADD_UP.contains(&measure), workload.sum) {
+                (true, true) => return Ok(Some(name)),
+                (true, false) => "a figure stands beside their sum, which takes `sum = true` in the workload",
+                (false, _) => "only tps and qps of these add up",
+            };
+            let message = format!("`{name}` runs on each of several servers, and {why}");
+            let help = "make a metric of it under [metrics], and give the name of that as the measure".to_owned();
             return Err(self.source.complain(span, message, help));
         }
         Ok(Some(name))
@@ -206,6 +217,10 @@ mod tests {
             "[[published]]\nmeasure = \"tps\"\nvalue = 1\nlevels = { clients = \"many\" }",
             "[[published]]\nmeasure = \"tps\"\nvalue = 1\nlevels = { protocol = \"extended\" }",
             "[[published]]\nmeasure = \"tps\"\nvalue = 1\nyear = 2015",
+            "[servers.many]\ncount = 2\n[[workload]]\nname = \"each\"\nserver = \"many\"\nsum = true\nscript = \"select \
+             1\"\n[[published]]\nmeasure = \"latency_p95\"\nvalue = 1\nworkload = \"each\"",
+            "[servers.many]\ncount = 2\n[[workload]]\nname = \"each\"\nserver = \"many\"\nscript = \"select \
+             1\"\n[[published]]\nmeasure = \"tps\"\nvalue = 1\nworkload = \"each\"",
         ];
         let complaints = mistakes.map(|mistake| {
             let complaint = plan(&format!("{mistake}\n")).unwrap_err();

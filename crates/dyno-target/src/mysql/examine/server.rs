@@ -1,0 +1,46 @@
+//! Which server it is, where, and how it has let us in.
+
+use super::About;
+use crate::mysql::address::Host;
+use crate::mysql::{Client, ClientError};
+use dyno_record::{Finding, Topic};
+
+pub(super) const SERVER: &str = "server";
+pub(super) const LOG_IN: &str = "log-in";
+
+pub(super) fn server(client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
+    let product = if about.survey.is_mariadb { "MariaDB" } else { "MySQL" };
+    let way = match about.info.host {
+        Host::Unix(_) => "the unix socket ",
+        Host::Tcp { .. } => "TCP at ",
+    };
+    let place = match about.info.is_local() {
+        true => "on this machine",
+        false => "on another machine",
+    };
+    let found = format!(
+        "{product} {}, over {way}{}, {place}",
+        about.version,
+        client.address()
+    );
+    Ok(Some(Finding::ok(Topic::Server, SERVER, found)))
+}
+
+pub(super) fn log_in(client: &mut Client, _about: &About) -> Result<Option<Finding>, ClientError> {
+    let role: Option<String> = client.query_first("select current_user()")?;
+    let mut value = |name: &str| -> Result<String, ClientError> {
+        let row = client.query_first::<(String, String)>(&format!("show session status like '{name}'"))?;
+        Ok(row.map(|(_, value)| value).unwrap_or_default())
+    };
+    let (cipher, version) = (value("Ssl_cipher")?, value("Ssl_version")?);
+    let encryption = match cipher.as_str() {
+        "" => "not encrypted".to_owned(),
+        cipher => format!("encrypted by {version} {cipher}"),
+    };
+    let found = format!(
+        "as {}, by {}, {encryption}",
+        role.unwrap_or_default(),
+        client.log_in_method()
+    );
+    Ok(Some(Finding::ok(Topic::Server, LOG_IN, found)))
+}

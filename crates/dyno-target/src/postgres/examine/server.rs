@@ -1,0 +1,66 @@
+//! Which server it is, where, and how it has let us in.
+
+use super::{About, value};
+use crate::postgres::address::Host;
+use crate::postgres::Client;
+use dyno_record::{Finding, Topic};
+
+pub(super) const SERVER: &str = "server";
+pub(super) const LOG_IN: &str = "log-in";
+
+/// The first version that can be measured.
+const OLDEST: u32 = 90_300;
+
+/// The first version that says how a session was let in.
+const TELLS_METHOD: u32 = 160_000;
+
+/// The first version that says how a session is encrypted.
+const TELLS_ENCRYPTION: u32 = 90_500;
+
+pub(super) fn server(client: &mut Client, about: &About) -> Result<Finding, String> {
+    let said: String = value(client, "select version()")?;
+    // The rest is what compiled it for which machine.
+    let product = said.split(" on ").next().unwrap_or(&said);
+    let way = match about.info.hosts().next() {
+        Some(Host::Unix { .. }) => "the unix socket ",
+        _ => "TCP at ",
+    };
+    let place = match about.info.is_local() {
+        true => "on this machine",
+        false => "on another machine",
+    };
+    let found = format!("{product}, over {way}{}, {place}", client.address());
+    Ok(match about.version {
+        OLDEST.. => Finding::ok(Topic::Server, SERVER, found),
+        _ => Finding::problem(Topic::Server, SERVER, found).remedy("take a server from version 9.3 on"),
+    })
+}
+
+pub(super) fn log_in(client: &mut Client, about: &About) -> Result<Option<Finding>, String> {
+    let superuser = "select coalesce((select rolsuper from pg_roles where rolname = current_user), false)";
+    let mut found = format!("as {}", about.role);
+    if value(client, superuser)? {
+        found.push_str(", a superuser");
+    }
+    if about.version >= TELLS_METHOD {
+        // The method and, behind a colon, who was recognised by it.
+        let user: Option<String> = value(client, "select system_user")?;
+        found.push_str(&match user.as_deref().and_then(|user| user.split(':').next()) {
+            Some(method) => format!(", by {method}"),
+            None => ", without having to prove it (trust)".to_owned(),
+        });
+    }
+    if about.version >= TELLS_ENCRYPTION {
+        let query = "select ssl, version, cipher from pg_stat_ssl where pid = pg_backend_pid()";
+        let row = client.query_opt(query, &[]).map_err(|error| client.explain(&error))?;
+        found.push_str(&match row {
+            Some(row) if row.get(0) => {
+                let [version, cipher]: [Option<String>; 2] = [row.get(1), row.get(2)];
+                let (version, cipher) = (version.unwrap_or_default(), cipher.unwrap_or_default());
+                format!(", encrypted by {version} {cipher}")
+            }
+            _ => ", not encrypted".to_owned(),
+        });
+    }
+    Ok(Some(Finding::ok(Topic::Server, LOG_IN, found)))
+}

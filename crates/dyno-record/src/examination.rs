@@ -99,6 +99,12 @@ impl Finding {
         self
     }
 
+    /// The same with statements to execute on the server.
+    #[must_use]
+    pub fn executing(self, statements: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.typing(statements.into_iter().map(|statement| statement.into() + ";"))
+    }
+
     /// The same with what to type.
     #[must_use]
     pub fn typing(mut self, commands: impl IntoIterator<Item = impl Into<String>>) -> Self {

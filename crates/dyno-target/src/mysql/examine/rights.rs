@@ -39,7 +39,7 @@ pub(super) fn data(client: &mut Client, about: &About) -> Result<Option<Finding>
             let found = format!(
                 "this role may not make the database {WORKING}: an experiment with data of its own cannot run"
             );
-            return Ok(Some(problem(found).remedy(AS_ADMINISTRATOR).typing([statement])));
+            return Ok(Some(problem(found).remedy(AS_ADMINISTRATOR).executing([statement])));
         }
     }
     match mark_of(client) {
@@ -62,7 +62,7 @@ pub(super) fn loading(client: &mut Client, about: &About) -> Result<Option<Findi
             let found = "rows are loaded by statements of their own text, which takes longer (local_infile is off)";
             let finding = Finding::note(Topic::Rights, LOADING, found);
             Ok(Some(
-                finding.remedy(AS_ADMINISTRATOR).typing(["set global local_infile = on"]),
+                finding.remedy(AS_ADMINISTRATOR).executing(["set global local_infile = on"]),
             ))
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn settings(client: &mut Client, _about: &About) -> Result<Option<Fin
                          and each run says how they differ";
             Finding::note(Topic::Rights, SETTINGS, found)
                 .remedy(AS_ADMINISTRATOR)
-                .typing(statements)
+                .executing(statements)
         }
     }))
 }
@@ -119,7 +119,7 @@ fn lacking(about: &About, of: Seen, subject: &str) -> Option<Finding> {
     let mut lacks = about.lacks.iter().filter(|lack| lack.of == of).peekable();
     let first = lacks.peek()?;
     let finding = Finding::note(Topic::Rights, subject, first.missing.as_str()).remedy(AS_ADMINISTRATOR);
-    Some(finding.typing(lacks.map(|lack| lack.statement.as_str())))
+    Some(finding.executing(lacks.map(|lack| lack.statement.as_str())))
 }
 
 /// Whether what loading changed can be written before the measurement. A role without the right is told so before it is
@@ -143,6 +143,6 @@ pub(super) fn checkpoint(client: &mut Client, _about: &About) -> Result<Option<F
              written before",
         )
         .remedy(AS_ADMINISTRATOR)
-        .typing([statement]),
+        .executing([statement]),
     }))
 }

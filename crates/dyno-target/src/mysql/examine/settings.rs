@@ -47,10 +47,10 @@ pub(super) fn durability(client: &mut Client, _about: &About) -> Result<Option<F
     let statements: Vec<String> = risky.iter().filter_map(safe).collect();
     let finding = Finding::note(Topic::Settings, DURABILITY, found);
     Ok(Some(match statements.len() == risky.len() {
-        true => finding.remedy(AS_ADMINISTRATOR).typing(statements),
+        true => finding.remedy(AS_ADMINISTRATOR).executing(statements),
         false => finding
             .remedy("set innodb_doublewrite to ON in the server's option file and restart it")
-            .typing(statements),
+            .executing(statements),
     }))
 }
 
@@ -89,7 +89,7 @@ pub(super) fn overhead(_client: &mut Client, about: &About) -> Result<Option<Fin
     Ok(Some(
         Finding::note(Topic::Settings, OVERHEAD, what.join("; "))
             .remedy(AS_ADMINISTRATOR)
-            .typing(statements),
+            .executing(statements),
     ))
 }
 

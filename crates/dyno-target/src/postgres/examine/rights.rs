@@ -50,7 +50,7 @@ pub(super) fn data(client: &mut Client, about: &About) -> Result<Option<Finding>
     Ok(Some(
         problem(&found)
             .remedy("as a superuser or the owner of the database, execute")
-            .typing([statement]),
+            .executing([statement]),
     ))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn settings(client: &mut Client, about: &About) -> Result<Option<Find
     let finding = Finding::note(Topic::Rights, SETTINGS, found);
     Ok(Some(match lacking.statements.is_empty() {
         true => finding.remedy("log in as a superuser, or set them yourself and run with --leave-settings"),
-        false => finding.remedy(AS_SUPERUSER).typing(lacking.statements),
+        false => finding.remedy(AS_SUPERUSER).executing(lacking.statements),
     }))
 }
 
@@ -81,7 +81,7 @@ pub(super) fn sessions(client: &mut Client, about: &About) -> Result<Option<Find
     };
     let finding = Finding::note(Topic::Rights, SESSIONS, Lack::MISSING);
     Ok(Some(match statement {
-        Some(statement) => finding.remedy(AS_SUPERUSER).typing([statement]),
+        Some(statement) => finding.remedy(AS_SUPERUSER).executing([statement]),
         None => finding.remedy(Lack::SUPERUSER),
     }))
 }
@@ -108,7 +108,7 @@ pub(super) fn statements(client: &mut Client, about: &About) -> Result<Option<Fi
     // Not every role may see the setting.
     let preloaded: Option<String> = value(client, &format!("select current_setting('{PRELOADED}')")).ok();
     Ok(Some(match preloaded {
-        Some(libraries) if libraries.contains(COUNTS) => note(why).remedy(IN_DATABASE).typing([create]),
+        Some(libraries) if libraries.contains(COUNTS) => note(why).remedy(IN_DATABASE).executing([create]),
         Some(libraries) => {
             let all = match libraries.trim() {
                 "" => COUNTS.to_owned(),
@@ -117,11 +117,11 @@ pub(super) fn statements(client: &mut Client, about: &About) -> Result<Option<Fi
             let alter = alter_system(PRELOADED, Some(&all)).unwrap_or_default();
             note(why)
                 .remedy("as a superuser, in this database, execute, restarting the server before the last")
-                .typing([alter, create])
+                .executing([alter, create])
         }
         None => note(why)
             .remedy(format!("{IN_DATABASE}; {PRELOADED} has to name it, too"))
-            .typing([create]),
+            .executing([create]),
     }))
 }
 
@@ -158,7 +158,7 @@ pub(super) fn checkpoint(client: &mut Client, about: &About) -> Result<Option<Fi
     Ok(Some(match about.version {
         150_000.. => finding
             .remedy(AS_SUPERUSER)
-            .typing([format!("grant pg_checkpoint to {}", escape_identifier(&about.role))]),
+            .executing([format!("grant pg_checkpoint to {}", escape_identifier(&about.role))]),
         _ => finding.remedy("log in as a superuser: before version 15 there is no lesser right"),
     }))
 }
@@ -179,7 +179,7 @@ pub(super) fn cache(client: &mut Client, _about: &About) -> Result<Option<Findin
     Ok(Some(match is_available(client, PREWARM)? {
         true => finding
             .remedy(IN_DATABASE)
-            .typing([format!("create extension if not exists {PREWARM}")]),
+            .executing([format!("create extension if not exists {PREWARM}")]),
         false => finding.remedy("install the additional modules (contrib) of PostgreSQL on its machine"),
     }))
 }

@@ -40,8 +40,8 @@ fn turned_on<'a>(finding: Finding, names: impl Iterator<Item = &'a str>) -> Find
     let statements = names.filter_map(|name| alter_system(name, Some("on")));
     finding
         .remedy("as a superuser, execute")
-        .typing(statements)
-        .typing(["select pg_reload_conf()"])
+        .executing(statements)
+        .executing(["select pg_reload_conf()"])
 }
 
 /// Whether it was built to be fast.

@@ -80,3 +80,72 @@ fn verdict(examination: &Examination) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fine() -> Vec<Finding> {
+        vec![
+            Finding::ok(
+                Topic::Server,
+                "server",
+                "Product 18.6, over TCP at 10.0.0.7:5432, on another machine",
+            ),
+            Finding::ok(Topic::Machine, "cores", "8 (Fast)"),
+        ]
+    }
+
+    fn page(target: Option<&str>, findings: Vec<Finding>, columns: usize) -> String {
+        let seen = Examination::of("0.1.0", target.map(str::to_owned), findings);
+        examination(&seen, columns)
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_said_with_what_to_do() {
+        let mut findings = fine();
+        findings.push(
+            Finding::problem(
+                Topic::Rights,
+                "data",
+                "this role may not create schemas in the database bench: an experiment with data of its own cannot run",
+            )
+            .remedy("as a superuser or the owner of the database, execute")
+            .executing(["grant create on database \"bench\" to \"ann\""]),
+        );
+        findings.push(
+            Finding::note(
+                Topic::Rights,
+                "sessions",
+                "what other roles' sessions do is hidden: no waits of background processes, no statements of those \
+                 who block",
+            )
+            .remedy("as a superuser, execute")
+            .executing(["grant a_right_with_a_long_name, another_right_with_a_long_name, a_third_one to \"ann\""]),
+        );
+        findings.push(Finding::note(Topic::Machine, "clock", "slow").remedy("take another one"));
+        for columns in [80, 120] {
+            insta::assert_snapshot!(
+                format!("missing_in_{columns}_columns"),
+                page(Some("postgres://ann@10.0.0.7:5432/bench"), findings.clone(), columns)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_fine_is_said_in_few_words() {
+        insta::assert_snapshot!(page(None, fine(), 80));
+    }
+
+    #[test]
+    fn a_page_is_never_wider_than_asked_for_but_for_what_is_typed() {
+        let found = "words of which there are many ".repeat(20);
+        let finding = Finding::note(Topic::Dyno, "subject", found).remedy("more ".repeat(40));
+        for (columns, widest) in [(20, NARROWEST), (64, 64), (500, WIDTH)] {
+            let page = page(None, vec![finding.clone().typing(["x".repeat(200)])], columns);
+            let lines = page.lines().filter(|line| !line.contains("xxx"));
+            let wide = lines.map(|line| line.chars().count()).max().unwrap();
+            assert!(wide <= widest && wide > widest - 20, "{columns}: {wide}\n{page}");
+        }
+    }
+}

@@ -32,7 +32,8 @@ fn archive(folder: &Path) -> Finding {
     if let Err(error) = check_writable(folder) {
         return Finding::problem(Topic::Dyno, SUBJECT, error.to_string()).remedy("name another folder with --archive");
     }
-    let found = format!("runs are kept in {}", folder.display());
+    let place = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let found = format!("runs are kept in {}", place.display());
     match free_bytes(existing(folder)) {
         Ok(bytes @ ..LITTLE) => {
             let found = format!("{found}, where only {:.2} GB are free", bytes as f64 / 1e9);

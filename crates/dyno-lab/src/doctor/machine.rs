@@ -105,7 +105,10 @@ fn busy(seen: &Seen) -> Option<Finding> {
             format!("other processes wanted {load:.1} of {cores} cores in the last minute: they disturb a measurement"),
             "end them, or wait until they are done",
         ),
-        false => ok("busy", format!("hardly: other processes wanted {load:.1} of {cores} cores")),
+        false => ok(
+            "busy",
+            format!("hardly: other processes wanted {load:.1} of {cores} cores"),
+        ),
     }
 }
 
@@ -173,7 +176,11 @@ fn ports(seen: &Seen) -> Option<Finding> {
     let as_root = "widen their range, as root";
     match seen.clients.map(|clients| clients as u64) {
         Some(clients) if clients > ports => {
-            let problem = Finding::problem(Topic::Machine, SUBJECT, format!("{found}, too few for {clients} clients"));
+            let problem = Finding::problem(
+                Topic::Machine,
+                SUBJECT,
+                format!("{found}, too few for {clients} clients"),
+            );
             Some(problem.remedy(as_root).typing([WIDEN]))
         }
         _ if ports < MANY_CLIENTS => {

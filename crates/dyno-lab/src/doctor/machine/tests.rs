@@ -64,7 +64,11 @@ fn each_limit_is_said() {
             Mark::Note,
             Box::new(|seen| seen.server = Server::Here { by_tcp: true }),
         ),
-        ("busy", Mark::Note, Box::new(|seen| seen.limits.load_average = Some(5.0))),
+        (
+            "busy",
+            Mark::Note,
+            Box::new(|seen| seen.limits.load_average = Some(5.0)),
+        ),
         (
             "memory",
             Mark::Note,

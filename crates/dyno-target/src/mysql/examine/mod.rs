@@ -31,9 +31,10 @@ struct About {
 type Look = fn(&mut Client, &About) -> Result<Option<Finding>, ClientError>;
 
 /// All of them, by what they are about.
-const LOOKS: [(Topic, &str, Look); 13] = [
+const LOOKS: [(Topic, &str, Look); 14] = [
     (Topic::Server, server::SERVER, server::server),
     (Topic::Server, server::LOG_IN, server::log_in),
+    (Topic::Server, server::ROUND_TRIP, server::round_trip),
     (Topic::Rights, rights::DATA, rights::data),
     (Topic::Rights, rights::LOADING, rights::loading),
     (Topic::Rights, rights::SETTINGS, rights::settings),

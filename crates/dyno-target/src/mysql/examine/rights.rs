@@ -36,9 +36,8 @@ pub(super) fn data(client: &mut Client, about: &About) -> Result<Option<Finding>
             done => done.map(|()| None)?,
         };
         if let Some(statement) = refused {
-            let found = format!(
-                "this role may not make the database {WORKING}: an experiment with data of its own cannot run"
-            );
+            let found =
+                format!("this role may not make the database {WORKING}: an experiment with data of its own cannot run");
             return Ok(Some(problem(found).remedy(AS_ADMINISTRATOR).executing([statement])));
         }
     }
@@ -62,7 +61,9 @@ pub(super) fn loading(client: &mut Client, about: &About) -> Result<Option<Findi
             let found = "rows are loaded by statements of their own text, which takes longer (local_infile is off)";
             let finding = Finding::note(Topic::Rights, LOADING, found);
             Ok(Some(
-                finding.remedy(AS_ADMINISTRATOR).executing(["set global local_infile = on"]),
+                finding
+                    .remedy(AS_ADMINISTRATOR)
+                    .executing(["set global local_infile = on"]),
             ))
         }
     }

@@ -3,10 +3,12 @@
 use super::About;
 use crate::mysql::address::Host;
 use crate::mysql::{Client, ClientError};
+use crate::target::round_trip as measured;
 use dyno_record::{Finding, Topic};
 
 pub(super) const SERVER: &str = "server";
 pub(super) const LOG_IN: &str = "log-in";
+pub(super) const ROUND_TRIP: &str = "round trip";
 
 pub(super) fn server(client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
     let product = if about.survey.is_mariadb { "MariaDB" } else { "MySQL" };
@@ -18,11 +20,7 @@ pub(super) fn server(client: &mut Client, about: &About) -> Result<Option<Findin
         true => "on this machine",
         false => "on another machine",
     };
-    let found = format!(
-        "{product} {}, over {way}{}, {place}",
-        about.version,
-        client.address()
-    );
+    let found = format!("{product} {}, over {way}{}, {place}", about.version, client.address());
     Ok(Some(Finding::ok(Topic::Server, SERVER, found)))
 }
 
@@ -43,4 +41,8 @@ pub(super) fn log_in(client: &mut Client, _about: &About) -> Result<Option<Findi
         client.log_in_method()
     );
     Ok(Some(Finding::ok(Topic::Server, LOG_IN, found)))
+}
+
+pub(super) fn round_trip(client: &mut Client, _about: &About) -> Result<Option<Finding>, ClientError> {
+    measured(|| client.execute("select 1")).map(Some)
 }

@@ -63,7 +63,7 @@ pub(super) fn build(_client: &mut Client, about: &About) -> Result<Option<Findin
 }
 
 /// Whether it takes as many clients as the load has.
-pub(super) fn connections(_client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
+pub(super) fn connections(client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
     let Some(allowed) = about.variables.number(MAX_CONNECTIONS) else {
         return Ok(None);
     };
@@ -71,6 +71,18 @@ pub(super) fn connections(_client: &mut Client, about: &About) -> Result<Option<
         && let Err(error) = connections::check(allowed, clients, "raise it on the server")
     {
         return Ok(Some(Finding::problem(Topic::Settings, CONNECTIONS, error.to_string())));
+    }
+    // Of a session it is what its account may have; 0: without limit.
+    let own: Option<u64> = client.query_first("select @@session.max_user_connections")?;
+    if let Some(own) = own.filter(|own| *own > 0 && *own < allowed) {
+        let found = format!("this role may have {own} connections at most, dyno's own among them");
+        let finding = match connections::check(own, about.clients.unwrap_or(0), "") {
+            Err(_) if about.clients.is_some() => Finding::problem(Topic::Settings, CONNECTIONS, found),
+            _ => Finding::note(Topic::Settings, CONNECTIONS, found),
+        };
+        return Ok(Some(finding.remedy(
+            "raise it for more (max_user_connections of the account or of the server)",
+        )));
     }
     let most = connections::most_clients(allowed);
     let found = format!("enough for a load of {most} clients, beside dyno's own ({MAX_CONNECTIONS})");

@@ -26,8 +26,9 @@ struct About {
 type Look = fn(&mut Client, &About) -> Result<Option<Finding>, String>;
 
 /// All of them, by what they are about.
-const LOOKS: [(Topic, &str, Look); 13] = [
+const LOOKS: [(Topic, &str, Look); 15] = [
     (Topic::Server, server::LOG_IN, server::log_in),
+    (Topic::Server, server::ROUND_TRIP, server::round_trip),
     (Topic::Rights, rights::DATA, rights::data),
     (Topic::Rights, rights::SETTINGS, rights::settings),
     (Topic::Rights, rights::SESSIONS, rights::sessions),
@@ -39,6 +40,7 @@ const LOOKS: [(Topic, &str, Look); 13] = [
     (Topic::Settings, settings::BUILD, settings::build),
     (Topic::Settings, settings::CONNECTIONS, settings::connections),
     (Topic::Settings, settings::COUNTING, settings::counting),
+    (Topic::Settings, settings::OVERHEAD, settings::overhead),
     (Topic::Settings, settings::ROOM, settings::room),
 ];
 

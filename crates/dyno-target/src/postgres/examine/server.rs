@@ -1,12 +1,14 @@
 //! Which server it is, where, and how it has let us in.
 
 use super::{About, value};
-use crate::postgres::address::Host;
 use crate::postgres::Client;
+use crate::postgres::address::Host;
+use crate::target::round_trip as measured;
 use dyno_record::{Finding, Topic};
 
 pub(super) const SERVER: &str = "server";
 pub(super) const LOG_IN: &str = "log-in";
+pub(super) const ROUND_TRIP: &str = "round trip";
 
 /// The first version that can be measured.
 const OLDEST: u32 = 90_300;
@@ -42,14 +44,16 @@ pub(super) fn log_in(client: &mut Client, about: &About) -> Result<Option<Findin
     if value(client, superuser)? {
         found.push_str(", a superuser");
     }
-    if about.version >= TELLS_METHOD {
-        // The method and, behind a colon, who was recognised by it.
-        let user: Option<String> = value(client, "select system_user")?;
-        found.push_str(&match user.as_deref().and_then(|user| user.split(':').next()) {
-            Some(method) => format!(", by {method}"),
-            None => ", without having to prove it (trust)".to_owned(),
-        });
-    }
+    // The method and, behind a colon, who was recognised by it: also where nothing was asked for.
+    let recognised: Option<String> = match about.version {
+        TELLS_METHOD.. => value(client, "select system_user")?,
+        _ => None,
+    };
+    let method = recognised.as_deref().and_then(|user| user.split(':').next());
+    found.push_str(&match method.or(client.log_in_method()) {
+        Some(method) => format!(", by {method}"),
+        None => ", without being asked for a password".to_owned(),
+    });
     if about.version >= TELLS_ENCRYPTION {
         let query = "select ssl, version, cipher from pg_stat_ssl where pid = pg_backend_pid()";
         let row = client.query_opt(query, &[]).map_err(|error| client.explain(&error))?;
@@ -63,4 +67,8 @@ pub(super) fn log_in(client: &mut Client, about: &About) -> Result<Option<Findin
         });
     }
     Ok(Some(Finding::ok(Topic::Server, LOG_IN, found)))
+}
+
+pub(super) fn round_trip(client: &mut Client, _about: &About) -> Result<Option<Finding>, String> {
+    measured(|| value::<i32>(client, "select 1").map(drop)).map(Some)
 }

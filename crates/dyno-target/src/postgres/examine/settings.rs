@@ -14,10 +14,23 @@ pub(super) const DURABILITY: &str = "durability";
 pub(super) const BUILD: &str = "build";
 pub(super) const CONNECTIONS: &str = "connections";
 pub(super) const COUNTING: &str = "counting";
+pub(super) const OVERHEAD: &str = "overhead";
 pub(super) const ROOM: &str = "room";
 
 /// What the server must do for its counters and sessions to be seen.
 const COUNTED: [&str; 2] = ["track_activities", "track_counts"];
+
+/// What the server writes of every statement, with what it writes of none.
+const LOGGED: [(&str, &str); 3] = [
+    ("log_statement", "none"),
+    ("log_duration", "off"),
+    ("log_min_duration_statement", "-1"),
+];
+
+const AS_SUPERUSER: &str = "as a superuser, execute";
+
+/// Has the server take over what was altered.
+const RELOAD: &str = "select pg_reload_conf()";
 
 /// Whether a commit is safe.
 pub(super) fn durability(client: &mut Client, _about: &About) -> Result<Option<Finding>, String> {
@@ -32,16 +45,16 @@ pub(super) fn durability(client: &mut Client, _about: &About) -> Result<Option<F
         risky.join(", ")
     );
     let names = risky.iter().filter_map(|setting| setting.split(" = ").next());
-    Ok(Some(turned_on(Finding::note(Topic::Settings, DURABILITY, found), names)))
+    Ok(Some(turned_on(
+        Finding::note(Topic::Settings, DURABILITY, found),
+        names,
+    )))
 }
 
 /// What switches these settings on.
 fn turned_on<'a>(finding: Finding, names: impl Iterator<Item = &'a str>) -> Finding {
     let statements = names.filter_map(|name| alter_system(name, Some("on")));
-    finding
-        .remedy("as a superuser, execute")
-        .executing(statements)
-        .executing(["select pg_reload_conf()"])
+    finding.remedy(AS_SUPERUSER).executing(statements).executing([RELOAD])
 }
 
 /// Whether it was built to be fast.
@@ -60,9 +73,69 @@ pub(super) fn connections(client: &mut Client, about: &About) -> Result<Option<F
     {
         return Ok(Some(Finding::problem(Topic::Settings, CONNECTIONS, error.to_string())));
     }
-    let most = most_clients(client).map_err(|error| error.to_string())?;
-    let found = format!("enough for a load of {most} clients, beside dyno's own (max_connections)");
-    Ok(Some(Finding::ok(Topic::Settings, CONNECTIONS, found)))
+    let most = most_clients(client).map_err(|error| error.to_string())? as u64;
+    let Some((allowed, whose)) = own_limit(client)?.filter(|(allowed, _)| *allowed < most) else {
+        let found = format!("enough for a load of {most} clients, beside dyno's own (max_connections)");
+        return Ok(Some(Finding::ok(Topic::Settings, CONNECTIONS, found)));
+    };
+    let found = format!("{whose} may have {allowed} connections at most, dyno's own among them");
+    Ok(Some(
+        match about.clients.map(|clients| clients as u64) {
+            Some(clients) if clients >= allowed => Finding::problem(
+                Topic::Settings,
+                CONNECTIONS,
+                format!("{found}: too few for {clients} clients"),
+            ),
+            _ => Finding::note(Topic::Settings, CONNECTIONS, found),
+        }
+        .remedy("raise it for more (alter role … connection limit, alter database … connection limit)"),
+    ))
+}
+
+/// How many connections this role, or this database, may have, if that is limited; a superuser's are not.
+fn own_limit(client: &mut Client) -> Result<Option<(u64, &'static str)>, String> {
+    let query = "select (select rolconnlimit from pg_roles where rolname = current_user and not rolsuper),
+                        (select datconnlimit from pg_database where datname = current_database()
+                            and not (select rolsuper from pg_roles where rolname = current_user))";
+    let row = client.query_one(query, &[]).map_err(|error| client.explain(&error))?;
+    let limits: [(Option<i32>, _); 2] = [(row.get(0), "this role"), (row.get(1), "this database")];
+    let each = limits.into_iter().filter_map(|(limit, whose)| {
+        // -1: without limit.
+        let limit = u64::try_from(limit?).ok()?;
+        Some((limit, whose))
+    });
+    Ok(each.min())
+}
+
+/// What is on that costs every statement.
+pub(super) fn overhead(client: &mut Client, _about: &About) -> Result<Option<Finding>, String> {
+    let mut on = Vec::new();
+    for (name, usual) in LOGGED {
+        let found: String = value(client, &format!("select current_setting('{name}')"))?;
+        let every = match name {
+            // Only those that took long are no burden.
+            "log_min_duration_statement" => found == "0",
+            _ => found != usual,
+        };
+        if every {
+            on.push((name, usual));
+        }
+    }
+    if on.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<&str> = on.iter().map(|(name, _)| *name).collect();
+    let found = format!(
+        "the server writes statements to its log ({}), which takes time",
+        names.join(", ")
+    );
+    let statements = on.iter().filter_map(|(name, usual)| alter_system(name, Some(usual)));
+    Ok(Some(
+        Finding::note(Topic::Settings, OVERHEAD, found)
+            .remedy(AS_SUPERUSER)
+            .executing(statements)
+            .executing([RELOAD]),
+    ))
 }
 
 /// Whether it counts at all.

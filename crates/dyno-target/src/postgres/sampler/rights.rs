@@ -40,8 +40,7 @@ pub(in crate::postgres) struct Lack {
 
 impl Lack {
     /// What is missing without it.
-    pub(in crate::postgres) const MISSING: &'static str =
-        "what other roles' sessions do is hidden: no waits of background processes, no vacuums, no statements of \
+    pub(in crate::postgres) const MISSING: &'static str = "what other roles' sessions do is hidden: no waits of background processes, no vacuums, no statements of \
          those who block, no lag of standbys";
 
     /// What to do where nothing can be given.
@@ -50,7 +49,11 @@ impl Lack {
 
     fn warning(&self) -> String {
         let remedy = self.statement.as_deref().unwrap_or(Self::SUPERUSER);
-        let to_see = if self.statement.is_some() { "To see it:" } else { "To see it" };
+        let to_see = if self.statement.is_some() {
+            "To see it:"
+        } else {
+            "To see it"
+        };
         format!("Less is sampled, because {}. {to_see} {remedy}.", Self::MISSING)
     }
 }

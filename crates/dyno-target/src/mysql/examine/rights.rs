@@ -4,7 +4,7 @@ use super::About;
 use crate::mysql::data::{WORKING, mark_of};
 use crate::mysql::load::LoadError;
 use crate::mysql::rights::{AS_ADMINISTRATOR, grant};
-use crate::mysql::sampler::Seen;
+use crate::mysql::sampler::{Lack, Seen};
 use crate::mysql::settings::missing;
 use crate::mysql::{Client, ClientError};
 use dyno_record::{Finding, Topic};
@@ -117,10 +117,13 @@ pub(super) fn statements(_client: &mut Client, about: &About) -> Result<Option<F
 
 /// What is lacking of what a survey looks for.
 fn lacking(about: &About, of: Seen, subject: &str) -> Option<Finding> {
-    let mut lacks = about.lacks.iter().filter(|lack| lack.of == of).peekable();
-    let first = lacks.peek()?;
-    let finding = Finding::note(Topic::Rights, subject, first.missing.as_str()).remedy(AS_ADMINISTRATOR);
-    Some(finding.executing(lacks.map(|lack| lack.statement.as_str())))
+    let lacks: Vec<&Lack> = about.lacks.iter().filter(|lack| lack.of == of).collect();
+    if lacks.is_empty() {
+        return None;
+    }
+    let missing: Vec<&str> = lacks.iter().map(|lack| lack.missing.as_str()).collect();
+    let finding = Finding::note(Topic::Rights, subject, missing.join("; ")).remedy(AS_ADMINISTRATOR);
+    Some(finding.executing(lacks.iter().map(|lack| lack.statement.as_str())))
 }
 
 /// Whether what loading changed can be written before the measurement. A role without the right is told so before it is

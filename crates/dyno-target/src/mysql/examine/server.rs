@@ -24,19 +24,21 @@ pub(super) fn server(client: &mut Client, about: &About) -> Result<Option<Findin
     Ok(Some(Finding::ok(Topic::Server, SERVER, found)))
 }
 
-pub(super) fn log_in(client: &mut Client, _about: &About) -> Result<Option<Finding>, ClientError> {
+pub(super) fn log_in(client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
     let role: Option<String> = client.query_first("select current_user()")?;
     let mut value = |name: &str| -> Result<String, ClientError> {
         let row = client.query_first::<(String, String)>(&format!("show session status like '{name}'"))?;
         Ok(row.map(|(_, value)| value).unwrap_or_default())
     };
     let (cipher, version) = (value("Ssl_cipher")?, value("Ssl_version")?);
-    let encryption = match cipher.as_str() {
-        "" => "not encrypted".to_owned(),
-        cipher => format!("encrypted by {version} {cipher}"),
+    let encryption = match (cipher.as_str(), &about.info.host) {
+        // Nobody else listens there.
+        ("", Host::Unix(_)) => String::new(),
+        ("", Host::Tcp { .. }) => ", not encrypted".to_owned(),
+        (cipher, _) => format!(", encrypted by {version} {cipher}"),
     };
     let found = format!(
-        "as {}, by {}, {encryption}",
+        "as {}, by {}{encryption}",
         role.unwrap_or_default(),
         client.log_in_method()
     );

@@ -35,7 +35,7 @@ pub(in crate::mysql) struct Survey {
 pub(in crate::mysql) struct Lack {
     /// Of what.
     pub of: Seen,
-    /// What is missing, as a sentence without its end.
+    /// What is missing, as a clause.
     pub missing: String,
     /// What an administrator executes for it to be there.
     pub statement: String,
@@ -53,7 +53,11 @@ pub(in crate::mysql) enum Seen {
 impl Lack {
     /// What is said before the run.
     pub(super) fn warning(&self) -> String {
-        format!("{}. To see it, {}.", self.missing, executed(&self.statement))
+        let missing = match (self.of, self.missing.split_at_checked(1)) {
+            (Seen::Counts, Some((first, rest))) => first.to_ascii_uppercase() + rest,
+            _ => format!("Less is sampled, because {}", self.missing),
+        };
+        format!("{missing}. To see it, {}.", executed(&self.statement))
     }
 }
 
@@ -95,8 +99,8 @@ impl Survey {
         let sees_all = allowed(client, TRANSACTIONS, "process on *.*", &mut |statement| {
             lacks.push(Lack {
                 of: Seen::Sessions,
-                missing: "Less is sampled, because what other roles' sessions do and which transactions are open is \
-                          hidden: no waits for rows, and no names of those who block"
+                missing: "what other roles' sessions do and which transactions are open is hidden: no waits for rows, \
+                          and no names of those who block"
                     .to_owned(),
                 statement,
             });
@@ -106,7 +110,7 @@ impl Survey {
             && allowed(client, COUNTS, "select on performance_schema.*", &mut |statement| {
                 lacks.push(Lack {
                     of: Seen::Counts,
-                    missing: "What statements and tables cost, and how long sessions wait for files, is not sampled, \
+                    missing: "what statements and tables cost, and how long sessions wait for files, is not sampled, \
                               although the server's performance schema counts it"
                         .to_owned(),
                     statement,
@@ -148,8 +152,8 @@ fn switched_on(client: &mut Client, lacks: &mut Vec<Lack>) -> Result<bool, Clien
     let (of_statements, of_waits) = (off(&OF_STATEMENTS), off(&OF_WAITS));
     if !of_statements.is_empty() {
         let what = match of_waits.is_empty() {
-            true => "What statements cost",
-            false => "What statements cost, and how long sessions wait for files,",
+            true => "what statements cost",
+            false => "what statements cost, and how long sessions wait for files,",
         };
         lacking(what, "setup_consumers", "enabled = 'YES'", &of_statements);
     }
@@ -164,7 +168,7 @@ fn switched_on(client: &mut Client, lacks: &mut Vec<Lack>) -> Result<bool, Clien
     if !off.is_empty() && of_waits.is_empty() {
         let change = "enabled = 'YES', timed = 'YES'";
         lacking(
-            "How long sessions wait for files",
+            "how long sessions wait for files",
             "setup_instruments",
             change,
             &off.join(", "),
@@ -203,5 +207,31 @@ fn allowed(
             Ok(false)
         }
         Err(lost) => Err(lost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_in_a_sentence() {
+        let said = |of, missing: &str| {
+            Lack {
+                of,
+                missing: missing.to_owned(),
+                statement: "grant process on *.* to 'ann'@'%'".to_owned(),
+            }
+            .warning()
+        };
+        let remedy = "To see it, as an administrator, execute: grant process on *.* to 'ann'@'%'.";
+        assert_eq!(
+            said(Seen::Counts, "how long it takes is hidden"),
+            format!("How long it takes is hidden. {remedy}")
+        );
+        assert_eq!(
+            said(Seen::Sessions, "who blocks is hidden"),
+            format!("Less is sampled, because who blocks is hidden. {remedy}")
+        );
     }
 }

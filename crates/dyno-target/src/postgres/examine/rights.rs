@@ -120,7 +120,7 @@ pub(super) fn statements(client: &mut Client, about: &About) -> Result<Option<Fi
                 .executing([alter, create])
         }
         None => note(why)
-            .remedy(format!("{IN_DATABASE}; {PRELOADED} has to name it, too"))
+            .remedy(format!("{IN_DATABASE} (and have {PRELOADED} name it)"))
             .executing([create]),
     }))
 }

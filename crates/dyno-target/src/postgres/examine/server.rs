@@ -23,10 +23,7 @@ pub(super) fn server(client: &mut Client, about: &About) -> Result<Finding, Stri
     let said: String = value(client, "select version()")?;
     // The rest is what compiled it for which machine.
     let product = said.split(" on ").next().unwrap_or(&said);
-    let way = match about.info.hosts().next() {
-        Some(Host::Unix { .. }) => "the unix socket ",
-        _ => "TCP at ",
-    };
+    let way = if is_tcp(about) { "TCP at " } else { "the unix socket " };
     let place = match about.info.is_local() {
         true => "on this machine",
         false => "on another machine",
@@ -36,6 +33,11 @@ pub(super) fn server(client: &mut Client, about: &About) -> Result<Finding, Stri
         OLDEST.. => Finding::ok(Topic::Server, SERVER, found),
         _ => Finding::problem(Topic::Server, SERVER, found).remedy("take a server from version 9.3 on"),
     })
+}
+
+/// Whether it is reached by the network, where others may listen.
+fn is_tcp(about: &About) -> bool {
+    !matches!(about.info.hosts().next(), Some(Host::Unix { .. }))
 }
 
 pub(super) fn log_in(client: &mut Client, about: &About) -> Result<Option<Finding>, String> {
@@ -54,7 +56,7 @@ pub(super) fn log_in(client: &mut Client, about: &About) -> Result<Option<Findin
         Some(method) => format!(", by {method}"),
         None => ", without being asked for a password".to_owned(),
     });
-    if about.version >= TELLS_ENCRYPTION {
+    if about.version >= TELLS_ENCRYPTION && is_tcp(about) {
         let query = "select ssl, version, cipher from pg_stat_ssl where pid = pg_backend_pid()";
         let row = client.query_opt(query, &[]).map_err(|error| client.explain(&error))?;
         found.push_str(&match row {

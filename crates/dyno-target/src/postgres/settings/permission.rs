@@ -31,23 +31,23 @@ pub(in crate::postgres) struct Missing {
 pub(in crate::postgres) fn missing(client: &mut Client, role: &str) -> Result<Option<Missing>, postgres::Error> {
     let survey = Survey::read(client)?;
     let known: Vec<&str> = USUAL.into_iter().filter(|name| survey.row(name).is_some()).collect();
-    let mut reasons = Vec::new();
     let mut refused = Vec::new();
     for name in &known {
-        if let Err(reason) = survey.may_alter_system(client, name) {
-            refused.push(*name);
-            reasons.push(reason);
+        match survey.may_alter_system(client, name) {
+            Ok(()) => {}
+            Err(_) if survey.grants_settings() => refused.push(*name),
+            Err(reason) => {
+                return Ok(Some(Missing {
+                    reason,
+                    statements: Vec::new(),
+                }));
+            }
         }
     }
-    if !refused.is_empty() && !survey.grants_settings() {
-        return Ok(reasons.into_iter().next().map(|reason| Missing {
-            reason,
-            statements: Vec::new(),
-        }));
-    }
     let role = escape_identifier(role);
-    let mut statements = Vec::new();
+    let (mut reasons, mut statements) = (Vec::new(), Vec::new());
     if !refused.is_empty() {
+        reasons.push("this role may not change them");
         statements.push(format!(
             "grant alter system on parameter {} to {role}",
             refused.join(", ")
@@ -58,13 +58,16 @@ pub(in crate::postgres) fn missing(client: &mut Client, role: &str) -> Result<Op
         in_file && survey.kept(name) == Kept::Unknown
     };
     if known.iter().any(is_hidden) {
-        reasons.push("this role cannot see what they were, so dyno could not restore them".to_owned());
+        reasons.push("this role cannot see what they were, so dyno could not restore them");
         statements.push(format!("grant pg_read_all_settings to {role}"));
     }
     let reload = "select has_function_privilege('pg_reload_conf()', 'execute')";
     if !client.query_one(reload, &[])?.get::<_, bool>(0) {
-        reasons.push("this role may not have the server read its configuration again".to_owned());
+        reasons.push("this role may not have the server read its configuration again");
         statements.push(format!("grant execute on function pg_reload_conf() to {role}"));
     }
-    Ok(reasons.into_iter().next().map(|reason| Missing { reason, statements }))
+    Ok((!statements.is_empty()).then(|| Missing {
+        reason: reasons.join(", and "),
+        statements,
+    }))
 }

@@ -47,7 +47,7 @@ pub(in crate::postgres) fn missing(client: &mut Client, role: &str) -> Result<Op
     let role = escape_identifier(role);
     let (mut reasons, mut statements) = (Vec::new(), Vec::new());
     if !refused.is_empty() {
-        reasons.push("this role may not change them");
+        reasons.push("may not change them");
         statements.push(format!(
             "grant alter system on parameter {} to {role}",
             refused.join(", ")
@@ -58,16 +58,16 @@ pub(in crate::postgres) fn missing(client: &mut Client, role: &str) -> Result<Op
         in_file && survey.kept(name) == Kept::Unknown
     };
     if known.iter().any(is_hidden) {
-        reasons.push("this role cannot see what they were, so dyno could not restore them");
+        reasons.push("cannot see what they were, to put them back");
         statements.push(format!("grant pg_read_all_settings to {role}"));
     }
     let reload = "select has_function_privilege('pg_reload_conf()', 'execute')";
     if !client.query_one(reload, &[])?.get::<_, bool>(0) {
-        reasons.push("this role may not have the server read its configuration again");
+        reasons.push("may not have the server read its configuration again");
         statements.push(format!("grant execute on function pg_reload_conf() to {role}"));
     }
     Ok((!statements.is_empty()).then(|| Missing {
-        reason: reasons.join(", and "),
+        reason: format!("this role {}", reasons.join(", ")),
         statements,
     }))
 }

@@ -2,6 +2,7 @@
 //! missing, and what it says where there is no server, or another one.
 
 use crate::mariadb::{borrowed_with, password};
+use crate::support::real_mysql::{RealMysql, skipped};
 use crate::support::{Desk, Ended, Home, database, wait_for};
 use dyno_target::mysql::Client;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server};
@@ -206,6 +207,34 @@ fn what_it_says_to_grant_on_mariadb_is_what_was_missing() {
         .dyno(&format!("doctor postgres://ann:hush-hush@127.0.0.1:{port}/d"))
         .expect(1);
     other.shows("MySQL").shows("No load can run as things are");
+}
+
+#[test]
+fn what_it_says_to_grant_on_mysql_is_what_was_missing() {
+    const TEST: &str = "what_it_says_to_grant_on_mysql_is_what_was_missing";
+    let mysql = match RealMysql::start(&["--sync-binlog=0"]) {
+        Ok(mysql) => mysql,
+        Err(why) => return skipped(TEST, why),
+    };
+    let desk = Desk::new();
+    let mut root = mysql.root().connect().unwrap();
+    root.execute("create user 'ann'@'%' identified by 'hush-hush'").unwrap();
+    let target = mysql
+        .over_tcp("ann:hush-hush", "")
+        .to_string()
+        .replace("ann@", "ann:hush-hush@");
+    let (findings, can_run) = examined(&desk, &target);
+    assert!(!can_run);
+    assert_eq!(
+        lacking(&findings),
+        ["data", "loading", "settings", "sessions", "statements", "checkpoint"]
+    );
+    desk.dyno(&format!("doctor {target}"))
+        .expect(1)
+        .shows("as ann@%, by caching_sha2_password, encrypted by TLSv1.3")
+        .shows("grant system_variables_admin on *.* to 'ann'@'%';")
+        .shows("sync_binlog = 0");
+    grant_all(&desk, &target, |statement| root.execute(statement).unwrap());
 }
 
 #[test]

@@ -31,7 +31,7 @@ struct About {
 type Look = fn(&mut Client, &About) -> Result<Option<Finding>, ClientError>;
 
 /// All of them, by what they are about.
-const LOOKS: [(Topic, &str, Look); 14] = [
+const LOOKS: [(Topic, &str, Look); 15] = [
     (Topic::Server, server::SERVER, server::server),
     (Topic::Server, server::LOG_IN, server::log_in),
     (Topic::Server, server::ROUND_TRIP, server::round_trip),
@@ -40,6 +40,7 @@ const LOOKS: [(Topic, &str, Look); 14] = [
     (Topic::Rights, rights::SETTINGS, rights::settings),
     (Topic::Rights, rights::SESSIONS, rights::sessions),
     (Topic::Rights, rights::STATEMENTS, rights::statements),
+    (Topic::Rights, rights::LOG, rights::log),
     (Topic::Rights, rights::CHECKPOINT, rights::checkpoint),
     (Topic::Settings, settings::DURABILITY, settings::durability),
     (Topic::Settings, settings::BUILD, settings::build),

@@ -14,6 +14,7 @@ pub(super) const LOADING: &str = "loading";
 pub(super) const SETTINGS: &str = "settings";
 pub(super) const SESSIONS: &str = "sessions";
 pub(super) const STATEMENTS: &str = "statements";
+pub(super) const LOG: &str = "server log";
 pub(super) const CHECKPOINT: &str = "checkpoint";
 
 /// A table that there is not.
@@ -124,6 +125,12 @@ fn lacking(about: &About, of: Seen, subject: &str) -> Option<Finding> {
     let missing: Vec<&str> = lacks.iter().map(|lack| lack.missing.as_str()).collect();
     let finding = Finding::note(Topic::Rights, subject, missing.join("; ")).remedy(AS_ADMINISTRATOR);
     Some(finding.executing(lacks.iter().map(|lack| lack.statement.as_str())))
+}
+
+/// What is seen without the server's log.
+pub(super) fn log(_client: &mut Client, _about: &About) -> Result<Option<Finding>, ClientError> {
+    let found = "not read, as the server is not dyno's own: its warnings and errors are not among what happened";
+    Ok(Some(Finding::ok(Topic::Rights, LOG, found)))
 }
 
 /// Whether what loading changed can be written before the measurement. A role without the right is told so before it is

@@ -26,7 +26,7 @@ struct About {
 type Look = fn(&mut Client, &About) -> Result<Option<Finding>, String>;
 
 /// All of them, by what they are about.
-const LOOKS: [(Topic, &str, Look); 15] = [
+const LOOKS: [(Topic, &str, Look); 16] = [
     (Topic::Server, server::LOG_IN, server::log_in),
     (Topic::Server, server::ROUND_TRIP, server::round_trip),
     (Topic::Rights, rights::DATA, rights::data),
@@ -34,6 +34,7 @@ const LOOKS: [(Topic, &str, Look); 15] = [
     (Topic::Rights, rights::SESSIONS, rights::sessions),
     (Topic::Rights, rights::STATEMENTS, rights::statements),
     (Topic::Rights, rights::INPUT, rights::input),
+    (Topic::Rights, rights::LOG, rights::log),
     (Topic::Rights, rights::CHECKPOINT, rights::checkpoint),
     (Topic::Rights, rights::CACHE, rights::cache),
     (Topic::Settings, settings::DURABILITY, settings::durability),

@@ -12,6 +12,7 @@ pub(super) const SETTINGS: &str = "settings";
 pub(super) const SESSIONS: &str = "sessions";
 pub(super) const STATEMENTS: &str = "statements";
 pub(super) const INPUT: &str = "input/output";
+pub(super) const LOG: &str = "server log";
 pub(super) const CHECKPOINT: &str = "checkpoint";
 pub(super) const CACHE: &str = "warm cache";
 
@@ -140,6 +141,12 @@ pub(super) fn input(client: &mut Client, about: &About) -> Result<Option<Finding
         _ => "counted as a whole, not by kind of process: pg_stat_io has come with version 16",
     };
     Ok(Some(Finding::ok(Topic::Rights, INPUT, found)))
+}
+
+/// What is seen without the server's log.
+pub(super) fn log(_client: &mut Client, _about: &About) -> Result<Option<Finding>, String> {
+    let found = "not read, as the server is not dyno's own: checkpoints and vacuums are seen in its statistics";
+    Ok(Some(Finding::ok(Topic::Rights, LOG, found)))
 }
 
 /// Whether dyno can have a checkpoint made before it measures.

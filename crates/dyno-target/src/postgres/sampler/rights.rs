@@ -40,21 +40,19 @@ pub(in crate::postgres) struct Lack {
 
 impl Lack {
     /// What is missing without it.
-    pub(in crate::postgres) const MISSING: &'static str = "what other roles' sessions do is hidden: no waits of background processes, no vacuums, no statements of \
-         those who block, no lag of standbys";
+    pub(in crate::postgres) const MISSING: &'static str = "what other roles' sessions do is hidden: no waits of \
+         background processes, no vacuums, no statements of those who block, no lag of standbys";
 
     /// What to do where nothing can be given.
     pub(in crate::postgres) const SUPERUSER: &'static str =
         "use a superuser: before version 10 there is no lesser right";
 
     fn warning(&self) -> String {
-        let remedy = self.statement.as_deref().unwrap_or(Self::SUPERUSER);
-        let to_see = if self.statement.is_some() {
-            "To see it:"
-        } else {
-            "To see it"
+        let remedy = match &self.statement {
+            Some(statement) => format!(": {statement}"),
+            None => format!(" {}", Self::SUPERUSER),
         };
-        format!("Less is sampled, because {}. {to_see} {remedy}.", Self::MISSING)
+        format!("Less is sampled, because {}. To see it{remedy}.", Self::MISSING)
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn look(product: &Product, home: &Path, version: &str) -> Result<Stri
         .collect();
     let others = match others.as_slice() {
         [] => String::new(),
-        _ => format!("; others there are {}", others.join(", ")),
+        _ => format!("; fetched already: {}", others.join(", ")),
     };
     Ok(match there {
         Some(there) => format!("{name} {there} is there{others}"),
@@ -254,7 +254,7 @@ mod tests {
         assert!(look("18").starts_with("PostgreSQL 18 is fetched when it is used first"));
         fs::create_dir_all(home.path().join("postgresql/18.6.0")).unwrap();
         assert_eq!(look("18"), "PostgreSQL 18.6.0 is there");
-        assert!(look("16").ends_with("; others there are 18.6.0"));
+        assert!(look("16").ends_with("; fetched already: 18.6.0"));
         remove_staging(folder.path());
         assert!(!folder.path().join(".staging-1").exists());
     }

@@ -172,6 +172,10 @@ fn what_it_says_to_grant_on_mariadb_is_what_was_missing() {
         page.stderr
     );
 
+    desk.dyno(&format!("doctor mysql://ann:hush-hush@127.0.0.1:{port}/mysql"))
+        .expect(1)
+        .shows("To do: name a database in the address that the role may use, if only information_schema");
+
     grant_all(&desk, &target, |statement| root.execute(statement).unwrap());
     // It is as it says: data is loaded, and settings are changed.
     let run = [

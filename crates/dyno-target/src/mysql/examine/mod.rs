@@ -58,7 +58,7 @@ pub(super) fn examine(info: &ConnectionInfo, clients: Option<usize>, stop: &Stop
     let reached = reachable_until(info, stop).and_then(|info| Ok((connect_until(&info, stop)?, info)));
     let looked = match reached {
         Err(error) => {
-            findings.push(Finding::problem(Topic::Server, server::SERVER, error.to_string()));
+            findings.push(server::unreached(&error));
             return findings;
         }
         Ok((client, info)) => look(client, info, clients, &mut findings),

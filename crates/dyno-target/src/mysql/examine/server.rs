@@ -2,13 +2,44 @@
 
 use super::About;
 use crate::mysql::address::Host;
-use crate::mysql::{Client, ClientError};
+use crate::mysql::{Client, ClientError, ConnectError};
+use crate::target::TargetError;
 use crate::target::round_trip as measured;
 use dyno_record::{Finding, Topic};
 
 pub(super) const SERVER: &str = "server";
 pub(super) const LOG_IN: &str = "log-in";
 pub(super) const ROUND_TRIP: &str = "round trip";
+
+/// What a server says of a database that the role may not use, and of one that there is not (MariaDB, "MariaDB Error
+/// Codes").
+const NO_DATABASE: [&str; 2] = ["1044", "1049"];
+
+/// A server that does not let us in.
+pub(super) fn unreached(error: &TargetError) -> Finding {
+    let finding = Finding::problem(Topic::Server, SERVER, error.to_string());
+    match refusal(error) {
+        Some(code) if NO_DATABASE.contains(&code) => finding.remedy(
+            "name a database in the address that the role may use, if only information_schema: dyno makes one of its \
+             own for its data",
+        ),
+        _ => finding,
+    }
+}
+
+/// The number of the error with which a server refuses the log-in.
+fn refusal(error: &TargetError) -> Option<&str> {
+    let TargetError::Connect(cause) = error else {
+        return None;
+    };
+    match cause.downcast_ref::<ConnectError>() {
+        Some(ConnectError(ClientError::Connect(cause))) => match &**cause {
+            dyno_connect::ConnectError::Refused { error, .. } => Some(error.code.as_str()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 pub(super) fn server(client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
     let product = if about.survey.is_mariadb { "MariaDB" } else { "MySQL" };

@@ -26,7 +26,8 @@ struct About {
 type Look = fn(&mut Client, &About) -> Result<Option<Finding>, String>;
 
 /// All of them, by what they are about.
-const LOOKS: [(Topic, &str, Look); 16] = [
+const LOOKS: [(Topic, &str, Look); 17] = [
+    (Topic::Server, server::SERVER, server::server),
     (Topic::Server, server::LOG_IN, server::log_in),
     (Topic::Server, server::ROUND_TRIP, server::round_trip),
     (Topic::Rights, rights::DATA, rights::data),
@@ -77,10 +78,6 @@ fn look(mut client: Interruptible, info: ConnectionInfo, clients: Option<usize>,
         version,
         clients,
     };
-    match server::server(&mut client, &about) {
-        Ok(finding) => findings.push(finding),
-        Err(error) => findings.push(unanswered(&error)),
-    }
     for (topic, subject, look) in LOOKS {
         match look(&mut client, &about) {
             Ok(finding) => findings.extend(finding),

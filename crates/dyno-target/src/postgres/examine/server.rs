@@ -19,7 +19,7 @@ const TELLS_METHOD: u32 = 160_000;
 /// The first version that says how a session is encrypted.
 const TELLS_ENCRYPTION: u32 = 90_500;
 
-pub(super) fn server(client: &mut Client, about: &About) -> Result<Finding, String> {
+pub(super) fn server(client: &mut Client, about: &About) -> Result<Option<Finding>, String> {
     let said: String = value(client, "select version()")?;
     // The rest is what compiled it for which machine.
     let product = said.split(" on ").next().unwrap_or(&said);
@@ -29,10 +29,10 @@ pub(super) fn server(client: &mut Client, about: &About) -> Result<Finding, Stri
         false => "on another machine",
     };
     let found = format!("{product}, over {way}{}, {place}", client.address());
-    Ok(match about.version {
+    Ok(Some(match about.version {
         OLDEST.. => Finding::ok(Topic::Server, SERVER, found),
         _ => Finding::problem(Topic::Server, SERVER, found).remedy("take a server from version 9.3 on"),
-    })
+    }))
 }
 
 /// Whether it is reached by the network, where others may listen.

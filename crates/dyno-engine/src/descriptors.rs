@@ -26,7 +26,7 @@ pub struct TooFewDescriptors {
 /// # Errors
 /// The process may not have so many.
 pub fn allow_descriptors(clients: usize, threads: usize, others: u64) -> Result<(), TooFewDescriptors> {
-    let needed = open_descriptors() + clients as u64 + OF_A_THREAD * threads as u64 + others;
+    let needed = beside_clients(threads, others) + clients as u64;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
@@ -42,6 +42,19 @@ pub fn allow_descriptors(clients: usize, threads: usize, others: u64) -> Result<
             Ok(())
         }
     }
+}
+
+/// The most clients that a load of so many threads can have with the descriptors that the process may have, beside
+/// those that are open and `others` to come; `None`: as many as it likes.
+#[must_use]
+pub fn most_clients(threads: usize, others: u64) -> Option<u64> {
+    let allowed = getrlimit(Resource::Nofile).maximum?;
+    Some(allowed.saturating_sub(beside_clients(threads, others)))
+}
+
+/// What is open while a load of so many threads runs, beside its connections.
+fn beside_clients(threads: usize, others: u64) -> u64 {
+    open_descriptors() + OF_A_THREAD * threads as u64 + others
 }
 
 /// Raises the limit on open files as far as this process may. Where the system refuses after all, the connection
@@ -73,5 +86,7 @@ mod tests {
         let error = allow_descriptors(8, 2, allowed).unwrap_err();
         assert!(error.needed > allowed + 8 + 2 * OF_A_THREAD, "{error}");
         assert_eq!((error.clients, error.allowed), (8, allowed));
+        let most = most_clients(2, 0).unwrap();
+        assert!(most > 0 && most < allowed);
     }
 }

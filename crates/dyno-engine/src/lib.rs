@@ -29,7 +29,7 @@ pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use collect::drive;
 pub use cpus::{Cpus, CpusError};
-pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
+pub use descriptors::{TooFewDescriptors, allow_descriptors, most_clients, raise_descriptor_limit};
 pub use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop, Tls};
 pub use load::{
     Connecting, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing, Span, Stage,

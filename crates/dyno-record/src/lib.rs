@@ -6,6 +6,7 @@
 mod ceiling;
 mod error;
 mod event;
+mod examination;
 mod histogram;
 mod interval;
 mod meaning;
@@ -20,6 +21,7 @@ mod wire;
 pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
 pub use error::{ErrorClass, ErrorCode};
 pub use event::{Autovacuum, Blocked, Checkpoint, Event, Said, Stalled, Vacuum, Who};
+pub use examination::{Examination, Finding, Mark, Topic};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use interval::Interval;
 pub use meaning::{Meaning, WaitKind};

@@ -91,12 +91,17 @@ pub(crate) fn facts(facts: impl IntoIterator<Item = (&'static str, String)>) -> 
 
 /// Text broken between words into lines of at most [`WIDTH`], the first after `first` and the others set in as far.
 pub(crate) fn paragraph(first: &str, text: &str) -> String {
+    paragraph_within(first, text, WIDTH)
+}
+
+/// The same in lines of at most `width`.
+pub(crate) fn paragraph_within(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
     let mut result = first.to_owned();
     let mut column = indent;
     for (number, word) in text.split_whitespace().enumerate() {
         let length = word.chars().count();
-        if number > 0 && column + 1 + length > WIDTH {
+        if number > 0 && column + 1 + length > width {
             result.push('\n');
             result.push_str(&" ".repeat(indent));
             column = indent;

@@ -44,8 +44,8 @@ pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
 pub use mysql::{LocalData, MyConfig, MyError, MySession, MyStatement};
 pub use postgres::{
-    AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, OtherDatabase, PgConfig,
-    PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
+    AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, LogInMethod,
+    OtherDatabase, PgConfig, PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
 };
 pub use protocol::{Protocol, UnknownProtocol};
 pub use results::{CapturedResult, MOST_KEPT, ResultTooLarge, Row};

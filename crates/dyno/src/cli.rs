@@ -38,6 +38,8 @@ pub enum Command {
     Export(ExportArguments),
     /// Show the archive in a browser, and follow running campaigns
     Serve(ServeArguments),
+    /// Say whether a load can run on a database and on this machine, what its results will lack, and what to do
+    Doctor(DoctorArguments),
     /// Measure the most that dyno can do on this machine, against a server that answers at once
     Ceiling(CeilingArguments),
     /// List the servers and loaded data kept for later runs, or remove them with --yes; results stay
@@ -413,6 +415,34 @@ pub struct CeilingArguments {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = CeilingFormat::Text)]
     pub format: CeilingFormat,
+}
+
+/// What `dyno doctor` is told.
+#[derive(Args, Debug)]
+pub struct DoctorArguments {
+    /// Database to look at, as for dyno run --target [default: only this machine and the private servers]
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+
+    /// How many clients the load is to have: whether the server and this machine take so many
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub clients: Option<usize>,
+
+    /// Form of the page
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
+    pub format: DoctorFormat,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// How the page of `dyno doctor` is written.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoctorFormat {
+    /// A page for the terminal
+    Text,
+    /// All findings, as described in docs/doctor.md
+    Json,
 }
 
 /// How a ceiling is written.

@@ -14,6 +14,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// Usage or set-up: nothing was measured, or settings of a server were left changed. Exit code 1.
     SetUp(String),
+    /// The same where what is wrong is said already. Exit code 1.
+    Said,
     /// A run ended part-way; what was measured is kept. Exit code 2. Without a message what happened is said already.
     PartWay(Option<String>),
     /// What was asked for holds not: a comparison found a loss that the caller wants to be told of. Exit code 3.
@@ -45,6 +47,7 @@ impl Failure {
                 say(&message);
                 ExitCode::from(1)
             }
+            Self::Said => ExitCode::from(1),
             Self::PartWay(message) => {
                 if let Some(message) = message {
                     say(&message);

@@ -6,6 +6,7 @@ mod ceiling;
 mod clean;
 mod cli;
 mod compare;
+mod doctor;
 mod export;
 mod failure;
 mod interrupt;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::export(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
         Command::Clean(arguments) => clean::clean(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
         Command::Responder(arguments) => ceiling::responder(&arguments),
     };

@@ -56,6 +56,7 @@ use dyno_engine::{Stop, ThreadOptions};
 use dyno_target::target::word_without_secrets;
 use external::Left;
 use jiff::Zoned;
+pub(crate) use preflight::OTHER_DESCRIPTORS;
 use reserved::Reserved;
 use runner::{CampaignRunner, Lending};
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What a run has open beside its load for each server: the archive's files, a control connection and one for each
 /// sampler, each with an event loop of its own.
-const OTHER_DESCRIPTORS: u64 = 64;
+pub(crate) const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Makes sure that the process may open what the largest cell needs.
 pub(super) fn descriptors(plan: &Plan) -> Result<(), RunError> {

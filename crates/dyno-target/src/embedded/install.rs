@@ -57,6 +57,29 @@ pub(crate) fn install(
     Ok((place, found))
 }
 
+/// Whether the programs of a version are in the cache, and which others are, in words.
+///
+/// # Errors
+/// [`EmbeddedError::BadVersion`].
+pub(crate) fn look(product: &Product, home: &Path, version: &str) -> Result<String, EmbeddedError> {
+    let requirement = requirement(product, version)?;
+    let folder = home.join(product.folder);
+    let name = product.name;
+    let there = newest_installed(&folder, &requirement);
+    let others: Vec<String> = installed(&folder)
+        .filter(|other| there.as_ref() != Some(other))
+        .map(|other| other.to_string())
+        .collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        _ => format!("; fetched already: {}", others.join(", ")),
+    };
+    Ok(match there {
+        Some(there) => format!("{name} {there} is there{others}"),
+        None => format!("{name} {version} is fetched when it is used first, for which a network is needed{others}"),
+    })
+}
+
 /// `18.6.0` means just that; `18` or `18.6` the newest of it.
 pub(crate) fn requirement(product: &Product, version: &str) -> Result<VersionReq, EmbeddedError> {
     let bad = || EmbeddedError::BadVersion {
@@ -73,11 +96,12 @@ pub(crate) fn requirement(product: &Product, version: &str) -> Result<VersionReq
 }
 
 fn newest_installed(folder: &Path, requirement: &VersionReq) -> Option<Version> {
-    fs::read_dir(folder)
-        .ok()?
-        .filter_map(|item| Version::parse(item.ok()?.file_name().to_str()?).ok())
-        .filter(|version| requirement.matches(version))
-        .max()
+    installed(folder).filter(|version| requirement.matches(version)).max()
+}
+
+fn installed(folder: &Path) -> impl Iterator<Item = Version> + use<> {
+    let items = fs::read_dir(folder).into_iter().flatten();
+    items.filter_map(|item| Version::parse(item.ok()?.file_name().to_str()?).ok())
 }
 
 /// Removes what an interrupted installation left. The lock is held, so nobody works there; what cannot be removed
@@ -225,6 +249,12 @@ mod tests {
         let newest = |version| newest_installed(folder.path(), &requirement(&POSTGRESQL, version).unwrap());
         assert_eq!(newest("16").unwrap().to_string(), "16.10.0");
         assert_eq!(newest("18"), None);
+        let home = tempfile::tempdir().unwrap();
+        let look = |version| look(&POSTGRESQL, home.path(), version).unwrap();
+        assert!(look("18").starts_with("PostgreSQL 18 is fetched when it is used first"));
+        fs::create_dir_all(home.path().join("postgresql/18.6.0")).unwrap();
+        assert_eq!(look("18"), "PostgreSQL 18.6.0 is there");
+        assert!(look("16").ends_with("; fetched already: 18.6.0"));
         remove_staging(folder.path());
         assert!(!folder.path().join(".staging-1").exists());
     }

@@ -1,9 +1,11 @@
 //! The machine dyno runs on, whatever database is measured: what it is, its room, and what it does meanwhile.
 
+mod control_groups;
 mod counters;
 mod cpu;
 mod disk;
 mod facts;
+mod limits;
 mod page_cache;
 mod process;
 mod processes;
@@ -15,6 +17,7 @@ mod stall;
 pub use self::cpu::{CpuMeter, CpuShares};
 pub use self::disk::{DiskError, check_room, free_bytes};
 pub use self::facts::{Filesystem, HostFacts, host_facts};
+pub use self::limits::{HostLimits, host_limits};
 pub use self::page_cache::{Dropped, PageCacheError, drop_pages};
 pub(crate) use self::process::{ProcessStat, ServerProcesses};
 pub(crate) use self::sampler::HostSampler;

@@ -1,9 +1,10 @@
 //! Whether this process was let run: how long its threads waited for a CPU, how often one was taken from them, and
 //! how long their container's CPU limit held them back.
 
+use super::control_groups;
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the kernel counts of each thread of this process, all threads together.
 #[derive(Debug, Default)]
@@ -66,21 +67,12 @@ fn each_thread(name: &str, number: impl Fn(&str) -> Option<u64>) -> Option<HashM
 /// How long the CPU limits of the control groups around this process held it back, all its threads together (kernel
 /// documentation, Control Group v2, `cpu.stat`). None where there is no such limit.
 pub(super) fn throttled_s() -> Option<f64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    throttled_within(Path::new("/sys/fs/cgroup"), own)
+    throttled_within(&control_groups::around_us())
 }
 
-/// The same for the group `own` of the hierarchy at `root`.
-fn throttled_within(root: &Path, own: &str) -> Option<f64> {
-    let mut folder = PathBuf::from(root);
-    let own = Path::new(own.trim_start_matches('/'));
-    let mut folders = vec![folder.clone()];
-    for part in own.components() {
-        folder.push(part);
-        folders.push(folder.clone());
-    }
-    let throttled = folders.iter().filter_map(|folder| {
+/// The same for these groups.
+fn throttled_within(groups: &[PathBuf]) -> Option<f64> {
+    let throttled = groups.iter().filter_map(|folder| {
         let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
         let mut lines = text.lines();
         let us = lines.find_map(|line| line.strip_prefix("throttled_usec "))?;
@@ -94,6 +86,7 @@ fn throttled_within(root: &Path, own: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::control_groups::around;
 
     #[test]
     fn this_process_is_known() {
@@ -118,11 +111,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
-        assert_eq!(throttled_within(root.path(), "/a/b"), None);
+        assert_eq!(throttled_within(&around(root.path(), "/a/b")), None);
         let stat = |us: u32| format!("usage_usec 5\nnr_periods 3\nnr_throttled 1\nthrottled_usec {us}\n");
         fs::write(root.path().join("a/cpu.stat"), stat(1_500_000)).unwrap();
         fs::write(inner.join("cpu.stat"), stat(250_000)).unwrap();
-        assert_eq!(throttled_within(root.path(), "/a/b"), Some(1.75));
-        assert_eq!(throttled_within(root.path(), "/a"), Some(1.5));
+        assert_eq!(throttled_within(&around(root.path(), "/a/b")), Some(1.75));
+        assert_eq!(throttled_within(&around(root.path(), "/a")), Some(1.5));
     }
 }

@@ -5,7 +5,7 @@ use super::endpoint::EndpointError;
 use super::row::FromRow;
 use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
-use dyno_connect::{ConnectError, Endpoint, Limit, Stop};
+use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;
 use dyno_wire::{CapturedResult, LocalData, MySession, MyStatement, Parameters, Reply, ResultTooLarge, Session as _};
 use std::collections::HashMap;
@@ -216,6 +216,19 @@ impl Client {
     /// How it was made.
     pub(super) fn info(&self) -> &ConnectionInfo {
         &self.info
+    }
+
+    /// Where the server is: the path of its socket, or its numeric address with the port.
+    pub(super) fn address(&self) -> String {
+        match &self.client.endpoint().address {
+            Address::Unix(path) => path.display().to_string(),
+            Address::Tcp(addresses) => addresses.first().map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+
+    /// The plug-in by which the server has let us in.
+    pub(super) fn log_in_method(&self) -> &'static str {
+        self.client.session().log_in_method()
     }
 
     /// What ends waiting for the server.

@@ -21,6 +21,11 @@ struct TooFewConnections {
     remedy: &'static str,
 }
 
+/// The most clients of a load where this many connections are allowed.
+pub(super) fn most_clients(allowed: u64) -> u64 {
+    allowed.saturating_sub(BESIDE as u64)
+}
+
 /// How many connections the settings ask for, if that is a number.
 pub(super) fn wanted(settings: &[(String, String)]) -> Option<u64> {
     let (_, value) = settings.iter().find(|(name, _)| name == MAX_CONNECTIONS)?;

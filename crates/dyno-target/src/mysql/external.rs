@@ -4,6 +4,7 @@ use super::address::ConnectionInfo;
 use super::data::{self, WORKING};
 use super::database::{MysqlDatabase, route};
 use super::error::cannot;
+use super::examine::examine;
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
 use super::variables::Variables;
@@ -12,6 +13,7 @@ use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
     Wanted,
 };
+use dyno_record::Finding;
 use std::sync::Arc;
 
 /// What can be asked of other servers only.
@@ -67,6 +69,10 @@ impl External for ConnectionInfo {
 
     fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
         Ok(Arc::new(reachable_until(self, stop)?))
+    }
+
+    fn examine(&self, clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
+        examine(self, clients, stop)
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {

@@ -37,6 +37,10 @@ impl Embedded for EmbeddedOptions {
         }
     }
 
+    fn look(&self) -> Result<String, TargetError> {
+        Ok(EmbeddedOptions::look(self)?)
+    }
+
     fn check_data(&self, data: &Data) -> Result<(), TargetError> {
         Ok(data::check(data)?)
     }

@@ -18,6 +18,7 @@ mod connections;
 mod database;
 mod endpoint;
 mod error;
+mod examine;
 mod external;
 mod foreign;
 mod instance;
@@ -101,6 +102,10 @@ impl Product for Mysql {
 
     fn embedded_names(&self) -> &'static [&'static str] {
         &[MARIADB, MYSQL]
+    }
+
+    fn private_servers(&self) -> &'static [&'static str] {
+        &["embedded:mariadb", "embedded:mariadb:system", "embedded:mysql:system"]
     }
 
     fn embedded(

@@ -16,16 +16,26 @@ pub(super) fn is_denied(error: &ClientError) -> bool {
 /// What an administrator executes so that this connection's role may do what it was refused with `error`, as a clause;
 /// `None` if it lacks no right. `usual` is the right that it takes unless the server names one.
 pub(super) fn remedy(client: &mut Client, error: &ClientError, usual: &str) -> Option<String> {
+    grant(client, error, usual).map(|grant| executed(&grant))
+}
+
+/// That an administrator executes a statement.
+pub(super) fn executed(statement: &str) -> String {
+    format!("{AS_ADMINISTRATOR}: {statement}")
+}
+
+/// Who gives a right, and how.
+pub(super) const AS_ADMINISTRATOR: &str = "as an administrator, execute";
+
+/// The statement for that.
+pub(super) fn grant(client: &mut Client, error: &ClientError, usual: &str) -> Option<String> {
     let denied = match error {
         ClientError::Server(error) if DENIED.contains(&error.code) => &error.message,
         _ => return None,
     };
     let right = named(denied).map_or_else(|| usual.to_owned(), |right| format!("{right} on *.*"));
     let role: Option<String> = client.query_first("select current_user()").ok().flatten();
-    Some(format!(
-        "as an administrator, execute: grant {right} to {}",
-        account(role)
-    ))
+    Some(format!("grant {right} to {}", account(role)))
 }
 
 /// The right that a server names in "you need (at least one of) the SUPER, CONNECTION ADMIN privilege(s)": the last of

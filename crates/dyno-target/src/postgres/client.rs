@@ -8,6 +8,7 @@ use crate::postgres::address::dial::Route;
 use crate::postgres::server_message;
 use crate::target::TextRows;
 use bytes::Bytes;
+use dyno_wire::LogInMethod;
 use futures_util::task::AtomicWaker;
 use futures_util::{SinkExt, TryStreamExt};
 use postgres::types::ToSql;
@@ -33,6 +34,7 @@ pub struct Client {
     client: tokio_postgres::Client,
     driver: Driver,
     route: Route,
+    asked: LogInMethod,
 }
 
 /// Cancels what a control connection executes, from another thread.
@@ -154,7 +156,18 @@ impl Client {
         self.route.address()
     }
 
-    pub(crate) fn new(runtime: Runtime, route: Route, client: tokio_postgres::Client, traffic: Traffic) -> Self {
+    /// How the server has had us prove who we are; `None`: not at all, as far as it asked.
+    pub(crate) fn log_in_method(&self) -> Option<&'static str> {
+        self.asked.name()
+    }
+
+    pub(crate) fn new(
+        runtime: Runtime,
+        route: Route,
+        asked: LogInMethod,
+        client: tokio_postgres::Client,
+        traffic: Traffic,
+    ) -> Self {
         Self {
             client,
             driver: Driver {
@@ -165,6 +178,7 @@ impl Client {
                 waited: None,
             },
             route,
+            asked,
         }
     }
 

@@ -196,7 +196,7 @@ impl Control for PostgresControl {
 }
 
 /// Settings that allow the server to lose what it reported as done.
-fn not_durable(server: &ServerFacts) -> Vec<String> {
+pub(super) fn not_durable(server: &ServerFacts) -> Vec<String> {
     let off = |name: &&str| {
         let setting = server.settings.iter().find(|setting| setting.name == **name);
         setting.is_some_and(|setting| setting.value == "off")

@@ -3,6 +3,7 @@
 use super::address::ConnectionInfo;
 use super::data;
 use super::database::route;
+use super::examine::examine;
 use super::facts::{server_facts, server_identity};
 use super::foreign;
 use super::lock::{Holder, ServerLock};
@@ -12,6 +13,7 @@ use crate::target::{
     Applied, Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag,
     TargetError, Unset, Wanted,
 };
+use dyno_record::Finding;
 use std::sync::Arc;
 
 impl External for ConnectionInfo {
@@ -29,6 +31,10 @@ impl External for ConnectionInfo {
 
     fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
         Ok(Arc::new(self.first_reachable_until(stop)?))
+    }
+
+    fn examine(&self, clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
+        examine(self, clients, stop)
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {

@@ -34,6 +34,10 @@ impl Embedded for EmbeddedOptions {
         Ok(())
     }
 
+    fn look(&self) -> Result<String, TargetError> {
+        Ok(EmbeddedOptions::look(self)?)
+    }
+
     fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError> {
         check_name("name of a server's role", role)?;
         let mut options = self.clone();

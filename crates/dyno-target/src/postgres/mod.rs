@@ -25,6 +25,7 @@ mod client;
 mod data;
 mod database;
 mod error;
+mod examine;
 mod external;
 mod foreign;
 mod instance;
@@ -88,6 +89,10 @@ impl Product for Postgres {
 
     fn embedded_names(&self) -> &'static [&'static str] {
         &["postgres"]
+    }
+
+    fn private_servers(&self) -> &'static [&'static str] {
+        &["embedded", "embedded:system"]
     }
 
     fn embedded(

@@ -1,6 +1,7 @@
 //! A private server that dyno makes on demand.
 
 use super::{Data, Database, Needs, Progress, Route, StopFlag, TargetError, Wanted};
+use dyno_record::{Finding, Topic};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,27 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
     /// # Errors
     /// There is no such version, a setting that it does not have, or too few connections.
     fn rehearse(&self, needs: Needs<'_>) -> Result<(), TargetError>;
+
+    /// Whether it is there, or what it takes to have it; nothing is fetched or started. The load is to have so many
+    /// `clients`, if that is known.
+    fn examine(&self, clients: Option<usize>) -> Finding {
+        let needs = Needs {
+            settings: &[],
+            clients: clients.unwrap_or(0),
+            followed: false,
+        };
+        let subject = self.to_string();
+        match self.rehearse(needs).and_then(|()| self.look()) {
+            Ok(found) => Finding::ok(Topic::Private, subject, found),
+            Err(error) => Finding::problem(Topic::Private, subject, error.to_string()),
+        }
+    }
+
+    /// Which of its programs are there, in words.
+    ///
+    /// # Errors
+    /// It has to be installed, and is not.
+    fn look(&self) -> Result<String, TargetError>;
 
     /// Refuses data that it cannot load, as far as that can be seen without a server.
     ///

@@ -1,6 +1,7 @@
 //! A server that is there already and not dyno's own: it is reserved, set only as far as it may be, and put back.
 
 use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Unset, Wanted};
+use dyno_record::{Finding, Topic};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +49,15 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     /// # Errors
     /// None does, or `stop` was raised.
     fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError>;
+
+    /// Looks at everything that decides whether a load can run on the server, and what its results will lack; changes
+    /// nothing. The load is to have so many `clients`, if that is known. What goes wrong is a finding, too.
+    fn examine(&self, _clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
+        vec![match self.first_reachable(stop) {
+            Ok(server) => Finding::ok(Topic::Server, "server", format!("{server} lets this role in")),
+            Err(error) => Finding::problem(Topic::Server, "server", error.to_string()),
+        }]
+    }
 
     /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.
     fn identity(&self, stop: &StopFlag) -> Option<String>;

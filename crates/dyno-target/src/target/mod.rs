@@ -14,6 +14,8 @@ mod external;
 mod foreign;
 mod named;
 mod progress;
+mod room;
+mod round_trip;
 mod rows;
 mod secrets;
 mod settings;
@@ -31,6 +33,8 @@ pub use external::{Applied, Change, External, Lock, OwnData, while_held};
 pub use foreign::{ForeignTables, Oracle, Remote};
 pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target, locale, product, setting_names, storage};
 pub use progress::{Part, Progress};
+pub use room::room_for_data;
+pub use round_trip::round_trip;
 pub use rows::{Asked, MOST_ROWS, TextRows};
 pub(crate) use secrets::{HIDDEN, is_misplaced, is_secret, statement_without_secrets};
 pub use secrets::{

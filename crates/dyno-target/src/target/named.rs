@@ -54,6 +54,11 @@ pub trait Product: Sync {
     /// What may follow `embedded:` to ask for a private server of this kind, before a colon or hyphen and a version.
     fn embedded_names(&self) -> &'static [&'static str];
 
+    /// What asks for each of its private servers, with which [`Target::named`] begins.
+    fn private_servers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Its private server by this one of these names, of this version, or of the usual one. `stop` gives up fetching
     /// it.
     ///

@@ -71,6 +71,8 @@ pub struct MySession {
     pub(super) content: Option<Box<LocalData>>,
     connection_id: u32,
     version: Box<str>,
+    /// By which plug-in the server has let us in.
+    method: &'static str,
     /// Until the server lets us in.
     pub(super) start_up: Option<Box<StartUp>>,
     config: Arc<MyConfig>,
@@ -123,6 +125,7 @@ impl MySession {
             content: None,
             connection_id: 0,
             version: Box::default(),
+            method: "",
             start_up: Some(Box::default()),
             config,
         }
@@ -141,6 +144,11 @@ impl MySession {
     /// The server's version, such as `8.4.3` or `10.11.6-MariaDB`; empty until it has greeted.
     pub fn server_version(&self) -> &str {
         &self.version
+    }
+
+    /// The plug-in by which the server has let us in, such as `caching_sha2_password`; empty before that.
+    pub fn log_in_method(&self) -> &'static str {
+        self.method
     }
 
     /// The connection's number, as `SHOW PROCESSLIST` and `KILL` know it; 0 until the server has greeted.
@@ -399,6 +407,7 @@ impl MySession {
             Some(0xFF) => Err(self.lost(server_error::parse_refusal(body)?)),
             Some(0) if start_up.is_logging_in() => {
                 self.status = Ended::ok(body)?.status;
+                self.method = start_up.method();
                 self.start_up = None;
                 self.framing.expect(Expect::Nothing);
                 Ok(Some(Event::Started))

@@ -120,6 +120,14 @@ impl StartUp {
         matches!(self.stage, Stage::LoggingIn(_))
     }
 
+    /// The plug-in of the log-in that is under way; empty before that.
+    pub(super) fn method(&self) -> &'static str {
+        match &self.stage {
+            Stage::LoggingIn(authentication) => authentication.plugin().name(),
+            _ => "",
+        }
+    }
+
     /// The server goes on with the log-in: appends our next step, if there is one.
     pub(super) fn step(
         &mut self,

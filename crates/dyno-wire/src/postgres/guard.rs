@@ -5,12 +5,33 @@ use super::malformed;
 use super::policy::{AuthenticationPolicy, Channel, Vetting};
 use super::stranger::{MYSQL, is_mysql};
 use crate::WireError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a server has asked for to let us in, known when it has. Clones speak of the same server.
+#[derive(Clone, Debug, Default)]
+pub struct LogInMethod(Arc<AtomicU32>);
+
+impl LogInMethod {
+    /// As `pg_hba.conf` names it; `None`: it has asked for nothing.
+    pub fn name(&self) -> Option<&'static str> {
+        // PostgreSQL documentation, "Message Formats", Authentication….
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            3 => Some("password"),
+            5 => Some("md5"),
+            10..=12 => Some("scram-sha-256"),
+            _ => Some("another method"),
+        }
+    }
+}
 
 /// Reads along until the server has let us in, and refuses what an [`AuthenticationPolicy`] does not allow. Whoever
 /// hands what arrives to a driver shows it here first: then the driver never sees, and so never answers, a request
 /// that is refused.
 pub struct AuthenticationGuard {
     policy: AuthenticationPolicy,
+    asked: LogInMethod,
     /// `None` once there is nothing left to watch.
     watching: Option<Box<(Framing, Vetting)>>,
     /// Whether something has arrived.
@@ -24,6 +45,7 @@ impl AuthenticationGuard {
         vetting.channel = channel;
         Self {
             policy,
+            asked: LogInMethod::default(),
             watching: Some(Box::new((Framing::new(), vetting))),
             heard: false,
         }
@@ -32,6 +54,11 @@ impl AuthenticationGuard {
     /// What the conversation travels on.
     pub fn channel(&self) -> Option<&Channel> {
         self.watching.as_deref().map(|(_, vetting)| &vetting.channel)
+    }
+
+    /// What the server asks for.
+    pub fn asked(&self) -> LogInMethod {
+        self.asked.clone()
     }
 
     /// Takes in what arrived, before anybody else does.
@@ -52,8 +79,9 @@ impl AuthenticationGuard {
                 let (code, data) = message.body.split_first_chunk::<4>().ok_or(cut_short)?;
                 let code = u32::from_be_bytes(*code);
                 vetting.judge(&self.policy, code, data)?;
-                if code == 0 {
-                    self.watching = None;
+                match code {
+                    0 => self.watching = None,
+                    code => self.asked.0.store(code, Ordering::Relaxed),
                 }
             }
         }
@@ -85,8 +113,11 @@ mod tests {
             let refused = strict.inspect(first).and_then(|()| strict.inspect(second));
             assert!(matches!(refused, Err(WireError::AuthenticationRefused(_))), "{cut}");
             let mut lenient = guard("password");
+            let asked = lenient.asked();
+            assert_eq!(asked.name(), None);
             assert_eq!(lenient.inspect(first).and_then(|()| lenient.inspect(second)), Ok(()));
             assert_eq!(lenient.inspect(OK), Ok(()));
+            assert_eq!(asked.name(), Some("password"));
             // What comes later is not looked into.
             assert_eq!(lenient.inspect(b"anything"), Ok(()));
         }

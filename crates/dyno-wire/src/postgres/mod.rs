@@ -20,7 +20,7 @@ mod stranger;
 
 pub use cancel::{BackendKey, cancel_request};
 pub use config::{PgConfig, Secret, SessionKind};
-pub use guard::AuthenticationGuard;
+pub use guard::{AuthenticationGuard, LogInMethod};
 pub use peer::RequiredPeer;
 pub use policy::{AuthenticationPolicy, Channel, ChannelBinding, RequireAuth};
 pub use session::PgSession;

@@ -12,6 +12,7 @@ mod cache;
 mod ceiling;
 mod clean;
 mod compare;
+mod doctor;
 mod earlier;
 mod endless;
 mod experiments;

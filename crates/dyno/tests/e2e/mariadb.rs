@@ -366,10 +366,15 @@ fn section(report: &Value, titled: &str) -> Option<String> {
 
 /// A server that dyno is told of by its address.
 pub fn borrowed(home: &Home) -> (Embedded, Server) {
+    borrowed_with(home, &[])
+}
+
+/// The same with these settings.
+pub fn borrowed_with(home: &Home, settings: &[(String, String)]) -> (Embedded, Server) {
     let mut options = EmbeddedOptions::new(home.path().to_owned());
     "external".clone_into(&mut options.cluster);
     let embedded = Embedded::prepare(&options, &mut |_| ()).unwrap();
-    let server = embedded.start(&[], &mut |_| ()).unwrap();
+    let server = embedded.start(settings, &mut |_| ()).unwrap();
     (embedded, server)
 }
 

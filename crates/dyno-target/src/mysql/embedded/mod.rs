@@ -101,6 +101,19 @@ impl EmbeddedOptions {
             Err(MARIADB.no_such_version(&self.version))
         }
     }
+
+    /// Which programs are there for it, in words; nothing is fetched.
+    ///
+    /// # Errors
+    /// [`EmbeddedError::NotInstalled`] if the system is to have it and has not, or as for [`check`](Self::check).
+    pub(super) fn look(&self) -> Result<String, EmbeddedError> {
+        self.check()?;
+        match (self.version == SYSTEM, self.maker) {
+            (false, _) => install::look(&MARIADB, &self.home, &self.version),
+            (true, Maker::Mariadb) => Ok(Installation::<brand::Mariadb>::of_system()?.to_string()),
+            (true, Maker::Mysql) => Ok(Installation::<Mysql>::of_system()?.to_string()),
+        }
+    }
 }
 
 /// Whether there are binaries of this version, as far as its first two numbers tell. Older ones than 10.11 were

@@ -15,3 +15,4 @@ mod survey;
 mod tables;
 
 pub use self::set::sampler_set;
+pub(super) use self::survey::{Lack, Seen, Survey};

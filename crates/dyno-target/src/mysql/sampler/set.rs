@@ -5,7 +5,7 @@ use super::link::OwnSessions;
 use super::log::LogSampler;
 use super::server::ServerSampler;
 use super::statements::StatementsSampler;
-use super::survey::Survey;
+use super::survey::{Lack, Survey};
 use super::tables::TablesSampler;
 use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
 use crate::mysql::address::ConnectionInfo;
@@ -27,8 +27,8 @@ pub fn sampler_set(info: &ConnectionInfo, tables: bool, log: Option<&Path>) -> S
         Survey::take(&mut client)
     });
     let survey = match surveyed {
-        Ok((survey, missing)) => {
-            warnings.extend(missing);
+        Ok((survey, lacks)) => {
+            warnings.extend(lacks.iter().map(Lack::warning));
             survey
         }
         Err(error) => {

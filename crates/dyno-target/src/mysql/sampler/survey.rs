@@ -1,12 +1,12 @@
 //! What there is to be read on a server, and what its role may not read: said before the run in sentences that tell
 //! what to do.
 
-use crate::mysql::rights::remedy;
+use crate::mysql::rights::{executed, grant};
 use crate::mysql::{Client, ClientError};
 
 /// Where a server lists its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SessionList {
+pub(in crate::mysql) enum SessionList {
     /// Where all have it, with whole seconds. A MySQL stops its sessions while it is read.
     Old,
     /// There too, with milliseconds, as a MariaDB has them.
@@ -17,7 +17,7 @@ pub(super) enum SessionList {
 
 /// What is known of a server before it is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Survey {
+pub(in crate::mysql) struct Survey {
     /// Whether it is a MariaDB; else it is a MySQL.
     pub is_mariadb: bool,
     /// Where it lists its sessions.
@@ -28,6 +28,37 @@ pub(super) struct Survey {
     pub counts: bool,
     /// Whether it also counts how long sessions wait for files.
     pub counts_waits: bool,
+}
+
+/// What will be missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::mysql) struct Lack {
+    /// Of what.
+    pub of: Seen,
+    /// What is missing, as a clause.
+    pub missing: String,
+    /// What an administrator executes for it to be there.
+    pub statement: String,
+}
+
+/// What a survey looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mysql) enum Seen {
+    /// The sessions of others, and transactions.
+    Sessions,
+    /// What the performance schema counts.
+    Counts,
+}
+
+impl Lack {
+    /// What is said before the run.
+    pub(super) fn warning(&self) -> String {
+        let missing = match (self.of, self.missing.split_at_checked(1)) {
+            (Seen::Counts, Some((first, rest))) => first.to_ascii_uppercase() + rest,
+            _ => format!("Less is sampled, because {}", self.missing),
+        };
+        format!("{missing}. To see it, {}.", executed(&self.statement))
+    }
 }
 
 /// What needs the right PROCESS.
@@ -61,25 +92,31 @@ impl Survey {
         counts_waits: false,
     };
 
-    /// Looks at a server. The sentences say what will be missing.
-    pub(super) fn take(client: &mut Client) -> Result<(Self, Vec<String>), ClientError> {
+    /// Looks at a server, and at what will be missing.
+    pub(in crate::mysql) fn take(client: &mut Client) -> Result<(Self, Vec<Lack>), ClientError> {
         let version: String = client.query_first("select version()")?.unwrap_or_default();
-        let mut warnings = Vec::new();
-        let sees_all = allowed(client, TRANSACTIONS, "process on *.*", &mut |remedy| {
-            warnings.push(format!(
-                "Less is sampled, because what other roles' sessions do and which transactions are open is hidden: no \
-                 waits for rows, and no names of those who block. To see it, {remedy}."
-            ));
+        let mut lacks = Vec::new();
+        let sees_all = allowed(client, TRANSACTIONS, "process on *.*", &mut |statement| {
+            lacks.push(Lack {
+                of: Seen::Sessions,
+                missing: "what other roles' sessions do and which transactions are open is hidden: no waits for rows, \
+                          and no names of those who block"
+                    .to_owned(),
+                statement,
+            });
         })?;
         let is_on: Option<u8> = client.query_first("select @@performance_schema").or_else(refused)?;
         let counts = is_on == Some(1)
-            && allowed(client, COUNTS, "select on performance_schema.*", &mut |remedy| {
-                warnings.push(format!(
-                    "What statements and tables cost, and how long sessions wait for files, is not sampled, although \
-                     the server's performance schema counts it. To see it, {remedy}."
-                ));
+            && allowed(client, COUNTS, "select on performance_schema.*", &mut |statement| {
+                lacks.push(Lack {
+                    of: Seen::Counts,
+                    missing: "what statements and tables cost, and how long sessions wait for files, is not sampled, \
+                              although the server's performance schema counts it"
+                        .to_owned(),
+                    statement,
+                });
             })?;
-        let counts_waits = counts && switched_on(client, &mut warnings)?;
+        let counts_waits = counts && switched_on(client, &mut lacks)?;
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
         let has_new_list = !is_mariadb && is_on == Some(1) && allowed(client, NEW_LIST, "", &mut |_| ())?;
         let survey = Self {
@@ -93,12 +130,12 @@ impl Survey {
             counts,
             counts_waits,
         };
-        Ok((survey, warnings))
+        Ok((survey, lacks))
     }
 }
 
 /// Whether the performance schema, which is on, counts waits. What it does not count of them and of statements is said.
-fn switched_on(client: &mut Client, warnings: &mut Vec<String>) -> Result<bool, ClientError> {
+fn switched_on(client: &mut Client, lacks: &mut Vec<Lack>) -> Result<bool, ClientError> {
     let consumers = "select name from performance_schema.setup_consumers where enabled = 'YES'";
     let consumers: Vec<String> = client.query(consumers).or_else(unread)?;
     let off = |wanted: &[&str]| {
@@ -106,16 +143,17 @@ fn switched_on(client: &mut Client, warnings: &mut Vec<String>) -> Result<bool, 
         off.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
     };
     let mut lacking = |what: &str, table: &str, change: &str, names: &str| {
-        warnings.push(format!(
-            "{what} is not sampled, because the server's performance schema does not count it. To see it, as an \
-             administrator, execute: update performance_schema.{table} set {change} where name in ({names})."
-        ));
+        lacks.push(Lack {
+            of: Seen::Counts,
+            missing: format!("{what} is not sampled, because the server's performance schema does not count it"),
+            statement: format!("update performance_schema.{table} set {change} where name in ({names})"),
+        });
     };
     let (of_statements, of_waits) = (off(&OF_STATEMENTS), off(&OF_WAITS));
     if !of_statements.is_empty() {
         let what = match of_waits.is_empty() {
-            true => "What statements cost",
-            false => "What statements cost, and how long sessions wait for files,",
+            true => "what statements cost",
+            false => "what statements cost, and how long sessions wait for files,",
         };
         lacking(what, "setup_consumers", "enabled = 'YES'", &of_statements);
     }
@@ -130,7 +168,7 @@ fn switched_on(client: &mut Client, warnings: &mut Vec<String>) -> Result<bool, 
     if !off.is_empty() && of_waits.is_empty() {
         let change = "enabled = 'YES', timed = 'YES'";
         lacking(
-            "How long sessions wait for files",
+            "how long sessions wait for files",
             "setup_instruments",
             change,
             &off.join(", "),
@@ -153,7 +191,7 @@ fn refused<R>(error: ClientError) -> Result<Option<R>, ClientError> {
     }
 }
 
-/// Whether a query is executed. If a right is missing for it, `lacking` is told what to do.
+/// Whether a query is executed. If a right is missing for it, `lacking` is told what gives it.
 fn allowed(
     client: &mut Client,
     query: &str,
@@ -163,11 +201,37 @@ fn allowed(
     match client.execute(query) {
         Ok(()) => Ok(true),
         Err(error @ ClientError::Server(_)) => {
-            if let Some(remedy) = remedy(client, &error, right) {
-                lacking(remedy);
+            if let Some(statement) = grant(client, &error, right) {
+                lacking(statement);
             }
             Ok(false)
         }
         Err(lost) => Err(lost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_in_a_sentence() {
+        let said = |of, missing: &str| {
+            Lack {
+                of,
+                missing: missing.to_owned(),
+                statement: "grant process on *.* to 'ann'@'%'".to_owned(),
+            }
+            .warning()
+        };
+        let remedy = "To see it, as an administrator, execute: grant process on *.* to 'ann'@'%'.";
+        assert_eq!(
+            said(Seen::Counts, "how long it takes is hidden"),
+            format!("How long it takes is hidden. {remedy}")
+        );
+        assert_eq!(
+            said(Seen::Sessions, "who blocks is hidden"),
+            format!("Less is sampled, because who blocks is hidden. {remedy}")
+        );
     }
 }

@@ -7,9 +7,11 @@
 mod change;
 mod coupled;
 mod memory;
+mod permission;
 mod restore;
 
 pub(super) use change::GlobalChange;
+pub(super) use permission::missing;
 pub(super) use restore::restore;
 
 use super::redo_log::{self, RedoLog};

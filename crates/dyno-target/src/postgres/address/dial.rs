@@ -5,7 +5,7 @@ use super::guard::{Guarded, Wire};
 use crate::postgres::address::Socket;
 use crate::postgres::client::{Client, Traffic};
 use dyno_wire::tls::{self, Encryption, TlsError};
-use dyno_wire::{AuthenticationGuard, Channel, RequiredPeer, WireError};
+use dyno_wire::{AuthenticationGuard, Channel, LogInMethod, RequiredPeer, WireError};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io::{self, ErrorKind};
@@ -90,7 +90,7 @@ pub(super) fn dial(
             place,
         };
         match runtime.block_on(within(endpoint.connect_timeout, route.log_in(log_in))) {
-            Ok((client, traffic)) => return Ok(Client::new(runtime, route, client, traffic)),
+            Ok((client, traffic, asked)) => return Ok(Client::new(runtime, route, asked, client, traffic)),
             Err(error) => outcome = Err(error),
         }
     }
@@ -125,7 +125,10 @@ impl Route {
         }))
     }
 
-    async fn log_in(&self, config: &tokio_postgres::Config) -> Result<(tokio_postgres::Client, Traffic), DialError> {
+    async fn log_in(
+        &self,
+        config: &tokio_postgres::Config,
+    ) -> Result<(tokio_postgres::Client, Traffic, LogInMethod), DialError> {
         // The crate asks a TLS connection alone what SCRAM can be bound to, so ours are handed over as such, made
         // before.
         let mut config = config.clone();
@@ -133,8 +136,9 @@ impl Route {
             .ssl_mode(SslMode::Require)
             .ssl_negotiation(SslNegotiation::Direct);
         let wire = self.open().await?;
+        let asked = wire.asked();
         let (client, connection) = config.connect_raw(wire, Made).await.map_err(DialError::LogIn)?;
-        Ok((client, Box::pin(connection)))
+        Ok((client, Box::pin(connection), asked))
     }
 
     async fn open(&self) -> Result<Guarded, DialError> {

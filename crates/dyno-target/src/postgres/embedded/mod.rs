@@ -105,6 +105,17 @@ impl EmbeddedOptions {
         }
         Ok(release)
     }
+
+    /// Which programs are there for it, in words; nothing is fetched.
+    ///
+    /// # Errors
+    /// [`EmbeddedError::BadVersion`], or [`EmbeddedError::NotInstalled`] if the system is to have it and has not.
+    pub(super) fn look(&self) -> Result<String, EmbeddedError> {
+        match installed::asked(&self.version) {
+            Some(version) => Ok(installed::find(version)?.to_string()),
+            None => install::look(&POSTGRESQL, &self.home, &self.version),
+        }
+    }
 }
 
 /// Whether there are binaries of this version, as far as its major version tells.

@@ -14,4 +14,6 @@ mod tables;
 mod vacuums;
 mod waits;
 
+pub(super) use self::rights::{Lack, lack};
 pub use self::set::sampler_set;
+pub(super) use self::statements::are_counted;

@@ -228,6 +228,18 @@ pub(super) fn sampler(info: &ConnectionInfo, scope: &Scope, warnings: &mut Vec<S
     })
 }
 
+/// Whether the connected database has the extension, from which this role can read.
+///
+/// # Errors
+/// It has, but it cannot be read, for this reason.
+pub(in crate::postgres) fn are_counted(
+    info: &ConnectionInfo,
+    client: &mut Client,
+    version: u32,
+) -> Result<bool, String> {
+    StatementsSampler::new(info, &Scope::Database, client, version).map(|found| found.is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,6 +66,19 @@ fn enough(needed: usize, available: usize) -> Result<(), TooFewConnections> {
 /// # Errors
 /// It has not (the inner error), or the connection is broken.
 pub fn check_connections(client: &mut Client, clients: usize) -> Result<Result<(), TooFewConnections>, AskError> {
+    Ok(enough(needed(clients), available(client)?))
+}
+
+/// The most clients of a load that the connected server has room for.
+///
+/// # Errors
+/// The connection is broken.
+pub(in crate::postgres) fn most_clients(client: &mut Client) -> Result<usize, AskError> {
+    Ok(available(client)?.saturating_sub(OTHER_CONNECTIONS))
+}
+
+/// Connections that an ordinary role can have.
+fn available(client: &mut Client) -> Result<usize, AskError> {
     let query =
         "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                         - coalesce(current_setting('reserved_connections', true)::int, 0)";
@@ -73,6 +86,5 @@ pub fn check_connections(client: &mut Client, clients: usize) -> Result<Result<(
     let old = "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int";
     let row = client.query_one(query, &[]).or_else(|_| client.query_one(old, &[]));
     let row = row.map_err(|error| AskError::new("read max_connections", &error))?;
-    let available = usize::try_from(row.get::<_, i32>(0)).unwrap_or(0);
-    Ok(enough(needed(clients), available))
+    Ok(usize::try_from(row.get::<_, i32>(0)).unwrap_or(0))
 }

@@ -10,14 +10,17 @@ mod change;
 mod connections;
 mod known;
 mod mapping;
+mod permission;
 mod restart;
 mod rules;
 mod survey;
 mod verify;
 
 pub use change::{Applied, Change, ChangeError, plan_for_server, restore};
-pub(in crate::postgres) use connections::MAX_CONNECTIONS;
+pub(in crate::postgres) use connections::{MAX_CONNECTIONS, most_clients};
 pub use connections::{TooFewConnections, check_connections, with_connections};
 pub use known::names;
 pub use mapping::{MappingError, plan_for};
+pub(in crate::postgres) use permission::missing;
+pub(in crate::postgres) use survey::alter_system;
 pub use verify::{SettingsError, verify};

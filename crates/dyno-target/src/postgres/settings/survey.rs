@@ -118,6 +118,11 @@ impl Survey {
         })
     }
 
+    /// Whether a superuser can allow a role to use `alter system` for a setting.
+    pub(super) fn grants_settings(&self) -> bool {
+        self.version >= 150_000 && !self.locked
+    }
+
     /// Whether this role may set a setting in its own sessions.
     pub(super) fn may_set(&self, client: &mut Client, name: &str, context: &str) -> bool {
         match context {
@@ -194,7 +199,7 @@ fn auto_conf(client: &mut Client, version: u32) -> Option<HashMap<String, String
 }
 
 /// The command that gives a setting a value, or takes it out of the file; none: the command has no way to say it.
-pub(super) fn alter_system(name: &str, value: Option<&str>) -> Option<String> {
+pub(in crate::postgres) fn alter_system(name: &str, value: Option<&str>) -> Option<String> {
     let Some(value) = value else {
         return Some(format!("alter system reset {name}"));
     };

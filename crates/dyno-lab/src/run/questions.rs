@@ -5,7 +5,7 @@ use super::Beside;
 use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
-use dyno_target::target::{Asked, Control, Database, TargetError, TextRows};
+use dyno_target::target::{Asked, Control, Database, Passwords, TargetError, TextRows};
 use std::path::Path;
 
 /// Why a question is left open.
@@ -17,6 +17,8 @@ pub(super) struct Questions {
     outputs: Vec<Question>,
     /// For each server that is asked its name, if it is not the main one, and the connection.
     controls: Vec<(Option<String>, Box<dyn Control>)>,
+    /// What no answer may show: a server that reaches another knows its password.
+    passwords: Passwords,
 }
 
 /// What came of the questions of one moment.
@@ -51,10 +53,12 @@ impl Questions {
             .filter(|(server, _)| asked(*server))
             .map(|(server, database)| Ok((server.map(str::to_owned), database.control(&stop.flag())?)))
             .collect::<Result<_, TargetError>>()?;
+        let reached = std::iter::once(database).chain(beside.iter().map(|beside| beside.database));
         Ok(Self {
             checks,
             outputs,
             controls,
+            passwords: Passwords::of(reached.map(|database| database.reach())),
         })
     }
 
@@ -64,10 +68,12 @@ impl Questions {
         for (server, control) in &mut self.controls {
             let is_its = |question: &Question| question.when == now && question.server == *server;
             for check in self.checks.iter().filter(|check| is_its(&check.question)) {
-                answers.checks.push(checked(&mut **control, check));
+                let result = checked(&mut **control, check);
+                answers.checks.push(shown_check(result, &self.passwords));
             }
             for output in self.outputs.iter().filter(|output| is_its(output)) {
-                answers.outputs.push(kept(&mut **control, output));
+                let (result, rows) = kept(&mut **control, output);
+                answers.outputs.push(shown_output(result, rows, &self.passwords));
             }
         }
         answers
@@ -163,6 +169,41 @@ fn kept(control: &mut dyn Control, output: &Question) -> (OutputResult, Option<T
             (result, Some(rows))
         }
     }
+}
+
+/// What came of a check, as it may be shown.
+fn shown_check(result: CheckResult, passwords: &Passwords) -> CheckResult {
+    CheckResult {
+        sql: passwords.hidden_in(&result.sql),
+        expected: passwords.hidden_in(&result.expected),
+        found: result.found.map(|found| passwords.hidden_in(&found)),
+        error: result.error.map(|error| passwords.hidden_in(&error)),
+        ..result
+    }
+}
+
+/// What came of an output, with its rows, as it may be shown.
+fn shown_output(
+    result: OutputResult,
+    rows: Option<TextRows>,
+    passwords: &Passwords,
+) -> (OutputResult, Option<TextRows>) {
+    let result = OutputResult {
+        sql: passwords.hidden_in(&result.sql),
+        error: result.error.map(|error| passwords.hidden_in(&error)),
+        ..result
+    };
+    let shown = |value: Option<String>| value.map(|value| passwords.hidden_in(&value));
+    let rows = rows.map(|rows| TextRows {
+        columns: rows.columns.iter().map(|column| passwords.hidden_in(column)).collect(),
+        rows: rows
+            .rows
+            .into_iter()
+            .map(|row| row.into_iter().map(shown).collect())
+            .collect(),
+        ..rows
+    });
+    (result, rows)
 }
 
 fn without_rows(output: &Question, why: &str) -> OutputResult {

@@ -1,6 +1,6 @@
 //! What is done around a load: checks, rows that are kept, how long the data took, and what was published.
 
-use crate::support::{Desk, Home, run_folders};
+use crate::support::{Desk, Home, database, run_folders};
 
 /// An experiment with a check that holds, one that `breaks` or not, and two outputs.
 fn experiment(desk: &Desk, expected: &str) {
@@ -118,4 +118,31 @@ fn a_check_that_cannot_be_asked_says_why_and_who_loaded_is_known() {
         "{failure}"
     );
     assert_eq!(runs[1].record()["preparation"]["loaded_by"], "001-rep1");
+}
+
+#[test]
+fn no_answer_shows_the_password_of_a_server() {
+    const CANARY: &str = "An5wer-0f-th3-Mine";
+    let (desk, database) = (Desk::new(), database("e2e_answers"));
+    database.role("e2e_answers", CANARY);
+    // The statement has it in no place.
+    let (begin, end) = CANARY.split_at(6);
+    desk.file(
+        "told.toml",
+        &format!(
+            "title = \"x\"\n[[workload]]\nscript = \"select 1;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"200ms\"\n\
+             interval = \"100ms\"\n[[check]]\nname = \"told\"\nsql = \"select '{begin}' || '{end}'\"\nexpect = \"x\"\n\
+             [[check]]\nname = \"failed\"\nsql = \"select ('{begin}' || '{end}')::int\"\nexpect = \"x\"\n\
+             [[output]]\nname = \"told\"\nsql = \"select array['password=' || '{begin}' || '{end}']\"\n"
+        ),
+    );
+    let (port, name) = (database.port(), database.name());
+    let target = format!("postgres://e2e_answers:{CANARY}@127.0.0.1:{port}/{name}");
+    let ended = desk.on(&target, ["told.toml"]).expect(2).says("expected x, found ***");
+    let runs = run_folders(&desk.archive());
+    let run = runs.last().unwrap();
+    assert_eq!(run.read("output-told.csv"), "array\n{password=***}\n");
+    for said in [ended.stdout.clone(), ended.stderr.clone(), run.read("run.json")] {
+        assert!(said.contains("***") && !said.contains(CANARY), "{said}");
+    }
 }

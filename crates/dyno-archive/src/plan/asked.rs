@@ -146,12 +146,12 @@ fn compared(found: &str, limit: Limit) -> Option<Ordering> {
     }
 }
 
-/// Rows in a few words: a value as it is, several in parentheses.
+/// Rows in a few words: a value as it is, an empty one as quotes, several in parentheses.
 #[must_use]
 pub fn rows_in_words(rows: &[Vec<Option<String>>]) -> String {
     const MOST: usize = 5;
     let in_words = |row: &Vec<Option<String>>| {
-        let values: Vec<&str> = row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
+        let values: Vec<&str> = row.iter().map(|value| value_in_words(value.as_deref())).collect();
         match values.as_slice() {
             [only] => (*only).to_owned(),
             values => format!("({})", values.join(", ")),
@@ -168,6 +168,14 @@ pub fn rows_in_words(rows: &[Vec<Option<String>>]) -> String {
         String::new()
     };
     format!("{}{more}", shown.join(", "))
+}
+
+fn value_in_words(value: Option<&str>) -> &str {
+    match value {
+        None => "NULL",
+        Some("") => "\"\"",
+        Some(value) => value,
+    }
 }
 
 #[cfg(test)]
@@ -194,6 +202,7 @@ mod tests {
         assert!(rows(&[]).is_met(&[]));
         assert_eq!(expected.to_string(), "(1, a), (2, b)");
         assert_eq!(rows(&[]).to_string(), "no row");
+        assert_eq!(rows(&[&[""]]).to_string(), "\"\"");
     }
 
     #[test]

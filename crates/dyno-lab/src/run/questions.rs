@@ -1,7 +1,7 @@
 //! What the author of an experiment asks the server around the load: checks, without which a run does not count, and
 //! rows that are kept with it.
 
-use super::Beside;
+use super::{Beside, Progress};
 use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
@@ -11,6 +11,9 @@ use std::path::Path;
 /// Why a question is left open.
 const ENDED: &str = "the load ended before its time";
 
+/// The same if nobody wants to wait for the answer.
+const STOPPED: &str = "the run was stopped before there was an answer";
+
 /// The questions of a run, and the connection on which they are asked: a broken one costs nothing else.
 pub(super) struct Questions {
     checks: Vec<Check>,
@@ -19,6 +22,8 @@ pub(super) struct Questions {
     controls: Vec<(Option<String>, Box<dyn Control>)>,
     /// What no answer may show: a server that reaches another knows its password.
     passwords: Passwords,
+    /// What ends waiting for answers.
+    stop: Stop,
 }
 
 /// What came of the questions of one moment.
@@ -27,6 +32,8 @@ pub(super) struct Answers {
     checks: Vec<CheckResult>,
     /// With the rows that are still to be written.
     outputs: Vec<(OutputResult, Option<TextRows>)>,
+    /// Whether some are missing because nobody wanted to wait for them.
+    pub are_stopped: bool,
 }
 
 impl Questions {
@@ -58,21 +65,25 @@ impl Questions {
             checks,
             outputs,
             controls,
+            stop: stop.clone(),
             passwords: Passwords::of(reached.map(|database| database.reach())),
         })
     }
 
-    /// Asks what is to be asked now. What fails is part of the answers.
-    pub fn ask(&mut self, now: When) -> Answers {
+    /// Asks what is to be asked now, one after the other, and tells which. What fails is part of the answers.
+    pub fn ask(&mut self, now: When, progress: &mut dyn Progress) -> Answers {
         let mut answers = Answers::default();
         for (server, control) in &mut self.controls {
             let is_its = |question: &Question| question.when == now && question.server == *server;
             for check in self.checks.iter().filter(|check| is_its(&check.question)) {
-                let result = checked(&mut **control, check);
-                answers.checks.push(shown_check(result, &self.passwords));
+                progress.asks(&format!("Asking check {}", check.question.name));
+                let rows = answers.unless_stopped(&self.stop, || rows(&mut **control, &check.question));
+                answers.checks.push(shown_check(checked(check, rows), &self.passwords));
             }
             for output in self.outputs.iter().filter(|output| is_its(output)) {
-                let (result, rows) = kept(&mut **control, output);
+                progress.asks(&format!("Asking output {}", output.name));
+                let rows = answers.unless_stopped(&self.stop, || rows(&mut **control, output));
+                let (result, rows) = kept(output, rows);
                 answers.outputs.push(shown_output(result, rows, &self.passwords));
             }
         }
@@ -86,11 +97,32 @@ impl Questions {
         Answers {
             checks: checks.map(|check| unchecked(check, ENDED)).collect(),
             outputs: outputs.map(|output| (without_rows(output, ENDED), None)).collect(),
+            are_stopped: false,
         }
     }
 }
 
 impl Answers {
+    /// What `ask` gives, if it is still wanted: what is under way when `stop` is raised was cancelled, and says so in
+    /// one way or another.
+    fn unless_stopped(
+        &mut self,
+        stop: &Stop,
+        ask: impl FnOnce() -> Result<TextRows, String>,
+    ) -> Result<TextRows, String> {
+        let asked = match stop.requested() {
+            false => ask(),
+            true => Err(String::new()),
+        };
+        asked.map_err(|error| match stop.requested() {
+            false => error,
+            true => {
+                self.are_stopped = true;
+                STOPPED.to_owned()
+            }
+        })
+    }
+
     /// Puts them into the record of the run in `folder`. Gives what is to be kept in mind, as sentences.
     pub fn keep(self, record: &mut RunRecord, folder: &Path) -> Vec<String> {
         record.checks.extend(self.checks);
@@ -125,9 +157,9 @@ fn rows(control: &mut dyn Control, question: &Question) -> Result<TextRows, Stri
     }
 }
 
-fn checked(control: &mut dyn Control, check: &Check) -> CheckResult {
+fn checked(check: &Check, rows: Result<TextRows, String>) -> CheckResult {
     let question = &check.question;
-    match rows(control, question) {
+    match rows {
         Err(error) => unchecked(check, &error),
         Ok(found) => CheckResult {
             name: question.name.clone(),
@@ -154,8 +186,8 @@ fn unchecked(check: &Check, why: &str) -> CheckResult {
     }
 }
 
-fn kept(control: &mut dyn Control, output: &Question) -> (OutputResult, Option<TextRows>) {
-    match rows(control, output) {
+fn kept(output: &Question, rows: Result<TextRows, String>) -> (OutputResult, Option<TextRows>) {
+    match rows {
         Err(error) => (without_rows(output, &error), None),
         Ok(rows) => {
             let result = OutputResult {
@@ -214,5 +246,143 @@ fn without_rows(output: &Question, why: &str) -> OutputResult {
         file: None,
         rows: 0,
         error: Some(why.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_archive::plan::Expect;
+    use dyno_record::Explained;
+    use dyno_target::target::{DatabaseSizes, Description, Difference, TableSizes, ToExplain};
+    use std::sync::{Arc, Mutex};
+
+    /// A server that answers with what it is asked for, but for some statements.
+    #[derive(Clone, Default)]
+    struct Echo {
+        stop: Stop,
+        asked: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Control for Echo {
+        fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
+            self.asked.lock().unwrap().push(statement.to_owned());
+            match statement {
+                "wait" => {
+                    // As somebody presses Ctrl-C.
+                    self.stop.request();
+                    Ok(Asked::Refused("canceling statement due to user request".to_owned()))
+                }
+                text => Ok(Asked::Rows(TextRows {
+                    columns: vec!["s3cret".to_owned()],
+                    rows: vec![vec![Some(text.to_owned())]],
+                    number: 1,
+                })),
+            }
+        }
+
+        fn describe(&mut self) -> Result<Description, TargetError> {
+            unimplemented!()
+        }
+
+        fn differences(&mut self, _wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError> {
+            unimplemented!()
+        }
+
+        fn settle(&mut self) -> Result<Vec<String>, TargetError> {
+            unimplemented!()
+        }
+
+        fn warm(&mut self) -> Result<String, TargetError> {
+            unimplemented!()
+        }
+
+        fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {
+            unimplemented!()
+        }
+
+        fn await_sessions_end(&mut self) -> Result<(), TargetError> {
+            unimplemented!()
+        }
+
+        fn explain(&mut self, _statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError> {
+            unimplemented!()
+        }
+
+        fn name_of(&self, _table: &TableSizes) -> String {
+            unimplemented!()
+        }
+    }
+
+    /// Writes down what is told.
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl Progress for Told {
+        fn asks(&mut self, text: &str) {
+            self.0.push(text.to_owned());
+        }
+
+        fn note(&mut self, _text: &str) {}
+    }
+
+    fn question(sql: &str) -> Question {
+        Question {
+            name: format!("{sql}s"),
+            when: When::After,
+            server: None,
+            sql: sql.to_owned(),
+        }
+    }
+
+    fn questions(server: &Echo, checks: &[&str], outputs: &[&str]) -> Questions {
+        let check = |sql: &&str| Check {
+            question: question(sql),
+            expect: Expect::Rows(vec![vec!["a".to_owned()]]),
+        };
+        Questions {
+            checks: checks.iter().map(check).collect(),
+            outputs: outputs.iter().map(|sql| question(sql)).collect(),
+            controls: vec![(None, Box::new(server.clone()))],
+            stop: server.stop.clone(),
+            passwords: Passwords::new(["s3cret".to_owned()]),
+        }
+    }
+
+    #[test]
+    fn passwords_are_in_no_answer() {
+        let server = Echo::default();
+        let answers = questions(&server, &["s3cret"], &["is s3cret"]).ask(When::After, &mut Told::default());
+        let [check] = &answers.checks[..] else { panic!() };
+        assert_eq!((check.sql.as_str(), check.found.as_deref()), ("***", Some("***")));
+        let [(output, Some(rows))] = &answers.outputs[..] else {
+            panic!()
+        };
+        assert_eq!(output.sql, "is ***");
+        assert_eq!(
+            (&rows.columns[0], &rows.rows[0][0]),
+            (&"***".to_owned(), &Some("is ***".to_owned()))
+        );
+    }
+
+    #[test]
+    fn what_nobody_wants_to_wait_for_is_left_open() {
+        let (server, mut told) = (Echo::default(), Told::default());
+        let answers = questions(&server, &["a", "wait", "b"], &["c"]).ask(When::After, &mut told);
+        assert!(answers.are_stopped);
+        assert_eq!(*server.asked.lock().unwrap(), ["a", "wait"]);
+        let said = answers
+            .checks
+            .iter()
+            .map(|check| (check.passed, check.error.as_deref()));
+        let open = (false, Some(STOPPED));
+        assert_eq!(said.collect::<Vec<_>>(), [(true, None), open, open]);
+        assert_eq!(answers.outputs[0].0.error.as_deref(), Some(STOPPED));
+        assert_eq!(told.0[..2], ["Asking check as", "Asking check waits"]);
+        // What was answered before that counts.
+        let server = Echo::default();
+        let answers = questions(&server, &["a"], &[]).ask(When::After, &mut told);
+        server.stop.request();
+        assert!(!answers.are_stopped);
     }
 }

@@ -18,12 +18,39 @@ const STOPPED: &str = "the run was stopped before there was an answer";
 pub(super) struct Questions {
     checks: Vec<Check>,
     outputs: Vec<Question>,
-    /// For each server that is asked its name, if it is not the main one, and the connection.
-    controls: Vec<(Option<String>, Box<dyn Control>)>,
+    servers: Vec<Server>,
     /// What no answer may show: a server that reaches another knows its password.
     passwords: Passwords,
     /// What ends waiting for answers.
     stop: Stop,
+}
+
+/// A server that is asked.
+struct Server {
+    /// Its name, if it is not the main one.
+    name: Option<String>,
+    control: Box<dyn Control>,
+    /// Whether the last question broke the connection.
+    is_lost: bool,
+}
+
+impl Server {
+    /// Asks for the rows of a statement; `Err` is why there are none.
+    fn rows(&mut self, question: &Question) -> Result<TextRows, String> {
+        if self.is_lost {
+            // What broke one connection, such as a value that is too large, does not concern what is asked next.
+            self.control.connect_again().map_err(|error| error.to_string())?;
+            self.is_lost = false;
+        }
+        match self.control.rows(&question.sql) {
+            Ok(Asked::Rows(rows)) => Ok(rows),
+            Ok(Asked::Refused(why)) => Err(why),
+            Err(error) => {
+                self.is_lost = true;
+                Err(error.to_string())
+            }
+        }
+    }
 }
 
 /// What came of the questions of one moment.
@@ -56,15 +83,21 @@ impl Questions {
         };
         let further = beside.iter().map(|beside| (Some(beside.name), beside.database));
         let servers = std::iter::once((None, database)).chain(further);
-        let controls = servers
+        let servers = servers
             .filter(|(server, _)| asked(*server))
-            .map(|(server, database)| Ok((server.map(str::to_owned), database.control(&stop.flag())?)))
+            .map(|(server, database)| {
+                Ok(Server {
+                    name: server.map(str::to_owned),
+                    control: database.control(&stop.flag())?,
+                    is_lost: false,
+                })
+            })
             .collect::<Result<_, TargetError>>()?;
         let reached = std::iter::once(database).chain(beside.iter().map(|beside| beside.database));
         Ok(Self {
             checks,
             outputs,
-            controls,
+            servers,
             stop: stop.clone(),
             passwords: Passwords::of(reached.map(|database| database.reach())),
         })
@@ -73,16 +106,17 @@ impl Questions {
     /// Asks what is to be asked now, one after the other, and tells which. What fails is part of the answers.
     pub fn ask(&mut self, now: When, progress: &mut dyn Progress) -> Answers {
         let mut answers = Answers::default();
-        for (server, control) in &mut self.controls {
-            let is_its = |question: &Question| question.when == now && question.server == *server;
+        for server in &mut self.servers {
+            let name = server.name.clone();
+            let is_its = |question: &Question| question.when == now && question.server == name;
             for check in self.checks.iter().filter(|check| is_its(&check.question)) {
                 progress.asks(&format!("Asking check {}", check.question.name));
-                let rows = answers.unless_stopped(&self.stop, || rows(&mut **control, &check.question));
+                let rows = answers.unless_stopped(&self.stop, || server.rows(&check.question));
                 answers.checks.push(shown_check(checked(check, rows), &self.passwords));
             }
             for output in self.outputs.iter().filter(|output| is_its(output)) {
                 progress.asks(&format!("Asking output {}", output.name));
-                let rows = answers.unless_stopped(&self.stop, || rows(&mut **control, output));
+                let rows = answers.unless_stopped(&self.stop, || server.rows(output));
                 let (result, rows) = kept(output, rows);
                 answers.outputs.push(shown_output(result, rows, &self.passwords));
             }
@@ -145,15 +179,6 @@ impl Answers {
             record.outputs.push(output);
         }
         notes
-    }
-}
-
-/// Asks for the rows of a statement; `Err` is why there are none.
-fn rows(control: &mut dyn Control, question: &Question) -> Result<TextRows, String> {
-    match control.rows(&question.sql) {
-        Ok(Asked::Rows(rows)) => Ok(rows),
-        Ok(Asked::Refused(why)) => Err(why),
-        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -262,6 +287,7 @@ mod tests {
     struct Echo {
         stop: Stop,
         asked: Arc<Mutex<Vec<String>>>,
+        is_lost: bool,
     }
 
     impl Control for Echo {
@@ -273,12 +299,22 @@ mod tests {
                     self.stop.request();
                     Ok(Asked::Refused("canceling statement due to user request".to_owned()))
                 }
+                "break" => {
+                    self.is_lost = true;
+                    Err(TargetError::other("connection closed"))
+                }
+                _ if self.is_lost => Err(TargetError::other("no connection")),
                 text => Ok(Asked::Rows(TextRows {
                     columns: vec!["s3cret".to_owned()],
                     rows: vec![vec![Some(text.to_owned())]],
                     number: 1,
                 })),
             }
+        }
+
+        fn connect_again(&mut self) -> Result<(), TargetError> {
+            self.is_lost = false;
+            Ok(())
         }
 
         fn describe(&mut self) -> Result<Description, TargetError> {
@@ -343,7 +379,11 @@ mod tests {
         Questions {
             checks: checks.iter().map(check).collect(),
             outputs: outputs.iter().map(|sql| question(sql)).collect(),
-            controls: vec![(None, Box::new(server.clone()))],
+            servers: vec![Server {
+                name: None,
+                control: Box::new(server.clone()),
+                is_lost: false,
+            }],
             stop: server.stop.clone(),
             passwords: Passwords::new(["s3cret".to_owned()]),
         }
@@ -363,6 +403,17 @@ mod tests {
             (&rows.columns[0], &rows.rows[0][0]),
             (&"***".to_owned(), &Some("is ***".to_owned()))
         );
+    }
+
+    #[test]
+    fn a_question_that_breaks_the_connection_concerns_no_other() {
+        let server = Echo::default();
+        let answers = questions(&server, &["a", "break", "a"], &["break", "a"]).ask(When::After, &mut Told::default());
+        let passed = answers.checks.iter().map(|check| check.passed);
+        assert_eq!(passed.collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(answers.checks[1].error.as_deref(), Some("connection closed"));
+        let rows = answers.outputs.iter().map(|(_, rows)| rows.is_some());
+        assert_eq!(rows.collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

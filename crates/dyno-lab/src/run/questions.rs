@@ -14,6 +14,9 @@ const ENDED: &str = "the load ended before its time";
 /// The same if nobody wants to wait for the answer.
 const STOPPED: &str = "the run was stopped before there was an answer";
 
+/// Why there are no rows of a statement that has done something else.
+const NO_RESULT: &str = "the statement has no columns; give one that has rows, such as a select";
+
 /// The questions of a run, and the connection on which they are asked: a broken one costs nothing else.
 pub(super) struct Questions {
     checks: Vec<Check>,
@@ -43,6 +46,7 @@ impl Server {
             self.is_lost = false;
         }
         match self.control.rows(&question.sql) {
+            Ok(Asked::Rows(rows)) if rows.columns.is_empty() => Err(NO_RESULT.to_owned()),
             Ok(Asked::Rows(rows)) => Ok(rows),
             Ok(Asked::Refused(why)) => Err(why),
             Err(error) => {
@@ -168,13 +172,11 @@ impl Answers {
                 output.file = None;
                 output.error = Some(error.to_string());
             }
-            if let Some(error) = &output.error {
-                notes.push(format!(
-                    "The output \"{}\" {} the load is missing: {}.",
-                    output.name,
-                    output.when,
-                    error.trim_end_matches('.')
-                ));
+            let what = format!("The output \"{}\" {} the load", output.name, output.when);
+            match &output.error {
+                Some(error) => notes.push(format!("{what} is missing: {}.", error.trim_end_matches('.'))),
+                None if output.rows == 0 => notes.push(format!("{what} is empty: its statement gave no rows.")),
+                None => {}
             }
             record.outputs.push(output);
         }
@@ -303,6 +305,11 @@ mod tests {
                     self.is_lost = true;
                     Err(TargetError::other("connection closed"))
                 }
+                "set" => Ok(Asked::Rows(TextRows::default())),
+                "nothing" => Ok(Asked::Rows(TextRows {
+                    columns: vec!["x".to_owned()],
+                    ..TextRows::default()
+                })),
                 _ if self.is_lost => Err(TargetError::other("no connection")),
                 text => Ok(Asked::Rows(TextRows {
                     columns: vec!["s3cret".to_owned()],
@@ -414,6 +421,32 @@ mod tests {
         assert_eq!(answers.checks[1].error.as_deref(), Some("connection closed"));
         let rows = answers.outputs.iter().map(|(_, rows)| rows.is_some());
         assert_eq!(rows.collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn an_output_without_rows_says_why() {
+        let server = Echo::default();
+        let answers = questions(&server, &["set"], &["a", "set", "nothing"]).ask(When::After, &mut Told::default());
+        assert_eq!(answers.checks[0].error.as_deref(), Some(NO_RESULT));
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = RunRecord::new(
+            String::new(),
+            String::new(),
+            Vec::new(),
+            &[],
+            std::time::Duration::from_secs(1),
+        );
+        let notes = answers.keep(&mut record, folder.path());
+        assert_eq!(
+            notes,
+            [
+                "The output \"sets\" after the load is missing: the statement has no columns; give one that has rows, \
+                 such as a select.",
+                "The output \"nothings\" after the load is empty: its statement gave no rows.",
+            ]
+        );
+        let is_there = |name: &str| folder.path().join(format!("output-{name}.csv")).exists();
+        assert_eq!(["as", "sets", "nothings"].map(is_there), [true, false, true]);
     }
 
     #[test]

@@ -15,8 +15,9 @@ fn experiment(desk: &Desk, expected: &str) {
          expect = [[\"{{rows}}\", 2000]]\n\
          [[check]]\nname = \"few\"\nsql = \"select count(*) from tbl where id <= 3;\"\nexpect = {expected}\n\
          [[output]]\nname = \"top\"\nsql = \"select id, x, null as gone from tbl order by id desc limit 3\"\n\
+         [[output]]\nname = \"broken\"\nsql = \"select pg_terminate_backend(pg_backend_pid())\"\n\
          [[output]]\nname = \"written\"\nsql = \"delete from tbl\"\n\
-         [[published]]\nmeasure = \"tps\"\nvalue = 60_217\nnote = \"8 h\"\n[postgres]\n[mysql]\n"
+         [[published]]\nmeasure = \"tps\"\nvalue = 60_217\nnote = \"8 h\"\n[postgres]\n[mysql.output.broken]\nsql = \"kill connection_id()\"\n"
     );
     desk.file("around.toml", &text);
 }
@@ -25,7 +26,10 @@ fn experiment(desk: &Desk, expected: &str) {
 fn assert_around(desk: &Desk, home: &Home, target: &str) {
     experiment(desk, "3");
     let words = format!("around.toml --target {target}");
-    desk.embedded(home, &words).expect(0);
+    let ended = desk.embedded(home, &words).expect(0);
+    for words in ["top, after the load", "60,217", "(2000, 2000)", "24 cores"] {
+        assert!(ended.stdout.contains(words), "no {words} in {}", ended.stdout);
+    }
     let runs = run_folders(&desk.archive());
     let run = runs.last().unwrap();
     let record = run.record();
@@ -37,7 +41,9 @@ fn assert_around(desk: &Desk, home: &Home, target: &str) {
         "id,x,gone\n2000,2000,\n1999,1999,\n1998,1998,\n"
     );
     // What only reads cannot delete.
-    assert_eq!(record["outputs"][1]["file"], serde_json::Value::Null, "{record:#}");
+    assert_eq!(record["outputs"][2]["file"], serde_json::Value::Null, "{record:#}");
+    let refused = record["outputs"][2]["error"].as_str().unwrap().to_lowercase();
+    assert!(refused.contains("transaction"), "{refused}");
     let steps = record["preparation"]["steps"].as_array().unwrap();
     let load = steps.iter().find(|step| step["table"] == "tbl").unwrap();
     assert_eq!(load["rows"], 2000, "{record:#}");

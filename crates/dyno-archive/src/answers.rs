@@ -72,7 +72,7 @@ pub struct OutputTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Writes rows into the file `name` of a run's folder.
+/// Writes rows into the file `name` of a run's folder. There is no such file if that fails.
 ///
 /// # Errors
 /// It cannot be written.
@@ -92,7 +92,11 @@ pub fn write_output(
         writer.flush()?;
         Ok(())
     };
-    write().map_err(|error| ArchiveError::write(&path)(error.into()))
+    write().map_err(|error| {
+        // Half of it would be taken for all.
+        let _ = std::fs::remove_file(&path);
+        ArchiveError::write(&path)(error.into())
+    })
 }
 
 impl Run {
@@ -171,5 +175,15 @@ mod tests {
         assert_eq!(table.rows, [["1", ""], ["a\n\"b\"", ""]]);
         output.file = Some("../output-o.csv".to_owned());
         assert_eq!(run.output(&output), None);
+    }
+
+    #[test]
+    fn rows_that_cannot_all_be_written_leave_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("output-o.csv");
+        std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+        let columns = ["x".to_owned()];
+        assert!(write_output(folder.path(), "output-o.csv", &columns, &[]).is_err());
+        assert!(file.symlink_metadata().is_err());
     }
 }

@@ -6,6 +6,12 @@ const LEAST_PERCENT: f64 = 0.05;
 /// More places behind the decimal point have no power of ten.
 const MOST_PLACES: i32 = 300;
 
+/// From here on a figure has so many digits that nobody reads them, and not all of them are its own.
+const LARGE: f64 = 1e15;
+
+/// A figure below this has too many zeros.
+const SMALL: f64 = 1e-9;
+
 /// A whole number with its digits in groups of three.
 #[must_use]
 pub fn count(number: u64) -> String {
@@ -20,8 +26,11 @@ pub fn rounded_to(digits: i32, number: f64) -> f64 {
     }
     let magnitude = number.abs().log10().floor() as i32;
     // Either way the power of ten is exact for all that is measured, and so the quotient is the number that is nearest.
-    let places = (digits - 1 - magnitude).min(MOST_PLACES);
-    if places >= 0 {
+    let places = digits - 1 - magnitude;
+    if places > MOST_PLACES {
+        let decimals = usize::try_from(digits - 1).unwrap_or(0);
+        format!("{number:.decimals$e}").parse().unwrap_or(number)
+    } else if places >= 0 {
         let power = 10_f64.powi(places);
         nearest(number, power) / power
     } else {
@@ -64,7 +73,8 @@ pub fn decimal(number: impl Into<Option<f64>>, decimals: usize) -> String {
 }
 
 /// A figure of any unit: with four digits, or all before the decimal point, and without zeros at its end. It is how
-/// every measured number is written that a person reads; what is smaller than most does not become 0.
+/// every measured number is written that a person reads; what is smaller than most does not become 0, and what is
+/// beyond all that is measured is written with a power of ten, such as 1.5e308.
 ///
 /// It is [`rounded`] first, so that a figure reads alike whether it was in a document or not.
 #[must_use]
@@ -73,17 +83,25 @@ pub fn figure(number: f64) -> String {
         return "-".to_owned();
     }
     let number = rounded(number);
+    if number != 0.0 && !(SMALL..LARGE).contains(&number.abs()) {
+        let text = format!("{number:.3e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{power}", without_zeros(digits));
+    }
     let magnitude = if number == 0.0 {
         0
     } else {
         number.abs().log10().floor() as i32
     };
     let decimals = (3 - magnitude).clamp(0, 12) as usize;
-    let text = decimal(number, decimals);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
+    without_zeros(&decimal(number, decimals)).to_owned()
+}
+
+/// A number without zeros at the end of its decimals.
+fn without_zeros(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
     }
 }
 
@@ -170,6 +188,24 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_beyond_all_that_is_measured_has_a_power_of_ten() {
+        for (number, shown) in [
+            (1e308, "1e308"),
+            (-1.234_56e308, "-1.235e308"),
+            (i64::MAX as f64, "9.223e18"),
+            (1e15, "1e15"),
+            (999_999_999_999_999.0, "999,999,999,999,999"),
+            (1e-9, "0.000000001"),
+            (9.87e-10, "9.87e-10"),
+            (1e-308, "1e-308"),
+            (f64::MAX, "1.798e308"),
+            (f64::from_bits(1), "4.941e-324"),
+        ] {
+            assert_eq!([figure(number), figure(rounded(number))], [shown, shown]);
+        }
+    }
+
+    #[test]
     fn a_figure_reads_alike_wherever_it_comes_from() {
         // In the middle between two, by itself and after it was in a document with six digits.
         for (number, shown) in [
@@ -194,7 +230,7 @@ mod tests {
         );
         assert_eq!(
             (rounded(f64::NAN), rounded(f64::INFINITY), rounded_to(4, 1e-310)),
-            (0.0, 0.0, 0.0)
+            (0.0, 0.0, 1e-310)
         );
     }
 

@@ -48,7 +48,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
     };
     let kept = format!("{saved} in {folder} ({})", run.state);
     let in_full = of.is_none() || run.planned.cell.is_empty();
-    match finished(run).filter(|_| in_full) {
+    match finished(run, of.is_none()).filter(|_| in_full) {
         Some(text) => format!("\n{text}\n{kept}"),
         None => {
             let of = of.map_or_else(String::new, |of| format!(" of {of}"));

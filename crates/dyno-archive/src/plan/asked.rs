@@ -1,6 +1,8 @@
 //! What the author of an experiment asks the server around the load: to check a run, or to keep the answer with it.
 
+use super::exact::Exact;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// When a server is asked.
@@ -58,11 +60,30 @@ pub enum Expect {
     Number {
         /// The least that it may be.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_least: Option<f64>,
+        at_least: Option<Limit>,
         /// The most that it may be.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_most: Option<f64>,
+        at_most: Option<Limit>,
     },
+}
+
+/// A number that is compared as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Limit {
+    /// A whole number, none of which is rounded.
+    Whole(i64),
+    /// Any other, or a whole one of an archive that had it so.
+    Number(f64),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
 }
 
 impl Expect {
@@ -80,9 +101,8 @@ impl Expect {
             Self::Number { at_least, at_most } => {
                 let [row] = rows else { return false };
                 let [Some(value)] = row.as_slice() else { return false };
-                value.trim().parse().is_ok_and(|value: f64| {
-                    at_least.is_none_or(|least| value >= least) && at_most.is_none_or(|most| value <= most)
-                })
+                at_least.is_none_or(|least| compared(value, least).is_some_and(Ordering::is_ge))
+                    && at_most.is_none_or(|most| compared(value, most).is_some_and(Ordering::is_le))
             }
         }
     }
@@ -111,16 +131,27 @@ impl fmt::Display for Expect {
 /// Whether a value that was found is the one that is expected.
 fn is_same(expected: &str, found: Option<&str>) -> bool {
     let Some(found) = found else { return false };
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-    expected == found || number(expected).is_some_and(|expected| number(found) == Some(expected))
+    expected == found || Exact::read(expected).is_some_and(|expected| Exact::read(found) == Some(expected))
 }
 
-/// Rows in a few words: a value as it is, several in parentheses.
+/// How what was found compares with a limit; `None` if it is no number.
+fn compared(found: &str, limit: Limit) -> Option<Ordering> {
+    match Exact::read(found) {
+        Some(found) => Some(found.cmp(&Exact::read(&limit.to_string())?)),
+        // Servers have infinite numbers, too.
+        None => match found.trim().parse::<f64>().ok().filter(|found| found.is_infinite())? {
+            number if number > 0.0 => Some(Ordering::Greater),
+            _ => Some(Ordering::Less),
+        },
+    }
+}
+
+/// Rows in a few words: a value as it is, an empty one as quotes, several in parentheses.
 #[must_use]
 pub fn rows_in_words(rows: &[Vec<Option<String>>]) -> String {
     const MOST: usize = 5;
     let in_words = |row: &Vec<Option<String>>| {
-        let values: Vec<&str> = row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
+        let values: Vec<&str> = row.iter().map(|value| value_in_words(value.as_deref())).collect();
         match values.as_slice() {
             [only] => (*only).to_owned(),
             values => format!("({})", values.join(", ")),
@@ -137,6 +168,14 @@ pub fn rows_in_words(rows: &[Vec<Option<String>>]) -> String {
         String::new()
     };
     format!("{}{more}", shown.join(", "))
+}
+
+fn value_in_words(value: Option<&str>) -> &str {
+    match value {
+        None => "NULL",
+        Some("") => "\"\"",
+        Some(value) => value,
+    }
 }
 
 #[cfg(test)]
@@ -163,11 +202,15 @@ mod tests {
         assert!(rows(&[]).is_met(&[]));
         assert_eq!(expected.to_string(), "(1, a), (2, b)");
         assert_eq!(rows(&[]).to_string(), "no row");
+        assert_eq!(rows(&[&[""]]).to_string(), "\"\"");
     }
 
     #[test]
     fn a_number_is_within_limits() {
-        let limits = |at_least, at_most| Expect::Number { at_least, at_most };
+        let limits = |at_least: Option<f64>, at_most: Option<f64>| Expect::Number {
+            at_least: at_least.map(Limit::Number),
+            at_most: at_most.map(Limit::Number),
+        };
         let one = |value| found(&[&[value]]);
         assert!(limits(Some(1.0), None).is_met(&one(Some("1"))));
         assert!(!limits(Some(1.0), Some(2.0)).is_met(&one(Some("2.5"))));
@@ -175,5 +218,26 @@ mod tests {
             assert!(!limits(None, Some(9.0)).is_met(&none));
         }
         assert_eq!(limits(Some(1.0), Some(2.5)).to_string(), "at least 1 and at most 2.5");
+        assert!(limits(Some(1.0), None).is_met(&one(Some("Infinity"))));
+        assert!(!limits(Some(1.0), None).is_met(&one(Some("NaN"))));
+    }
+
+    #[test]
+    fn numbers_are_compared_to_the_last_digit() {
+        let one = |value| found(&[&[Some(value)]]);
+        let large = "9007199254740993";
+        assert!(rows(&[&[large]]).is_met(&one("9007199254740993.0")));
+        assert!(!rows(&[&["9007199254740992"]]).is_met(&one(large)));
+        assert!(!rows(&[&["0.1"]]).is_met(&one("0.10000000000000000001")));
+        let most = Expect::Number {
+            at_least: None,
+            at_most: Some(Limit::Whole(9_007_199_254_740_992)),
+        };
+        assert!(most.is_met(&one("9007199254740992.00")) && !most.is_met(&one(large)));
+        // As archives before had it.
+        let earlier: Expect = serde_json::from_str("{\"number\":{\"at_least\":4.0}}").unwrap();
+        assert_eq!(earlier.to_string(), "at least 4");
+        let whole = serde_json::to_string(&most).unwrap();
+        assert_eq!(serde_json::from_str::<Expect>(&whole).unwrap(), most);
     }
 }

@@ -8,6 +8,7 @@ mod address;
 mod asked;
 mod choice;
 mod error_limit;
+mod exact;
 mod place;
 mod planned_run;
 mod published;
@@ -18,7 +19,7 @@ mod server;
 mod value;
 
 pub use address::Address;
-pub use asked::{Check, Expect, Question, When, rows_in_words};
+pub use asked::{Check, Expect, Limit, Question, When, rows_in_words};
 pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
 pub use error_limit::ErrorLimit;
 pub use place::{Place, padded};

@@ -120,11 +120,14 @@ impl Bench<'_> {
             preparation: Some(ready.preparation.clone()),
             stop: self.stop,
         };
-        progress.asks(&match clients(experiment) {
+        let connecting = match clients(experiment) {
             1 => "Connecting 1 client".to_owned(),
             clients => format!("Connecting {clients} clients"),
-        });
+        };
+        progress.asks(&connecting);
         let mut recording = RunRecording::open(self.campaign, planned, entry, progress)?;
+        // In between the author's questions may have been asked.
+        recording.asks(&connecting);
         let (driven, lost) = self
             .reserved
             .during(self.stop, |stop| load.drive(recording.observer(), stop));

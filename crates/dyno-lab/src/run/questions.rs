@@ -1,22 +1,60 @@
 //! What the author of an experiment asks the server around the load: checks, without which a run does not count, and
 //! rows that are kept with it.
 
-use super::Beside;
+use super::{Beside, Progress};
 use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
-use dyno_target::target::{Asked, Control, Database, TargetError, TextRows};
+use dyno_target::target::{Asked, Control, Database, Passwords, TargetError, TextRows};
 use std::path::Path;
 
 /// Why a question is left open.
 const ENDED: &str = "the load ended before its time";
 
+/// The same if nobody wants to wait for the answer.
+const STOPPED: &str = "the run was stopped before there was an answer";
+
+/// Why there are no rows of a statement that has done something else.
+const NO_RESULT: &str = "the statement has no columns; give one that has rows, such as a select";
+
 /// The questions of a run, and the connection on which they are asked: a broken one costs nothing else.
 pub(super) struct Questions {
     checks: Vec<Check>,
     outputs: Vec<Question>,
-    /// For each server that is asked its name, if it is not the main one, and the connection.
-    controls: Vec<(Option<String>, Box<dyn Control>)>,
+    servers: Vec<Server>,
+    /// What no answer may show: a server that reaches another knows its password.
+    passwords: Passwords,
+    /// What ends waiting for answers.
+    stop: Stop,
+}
+
+/// A server that is asked.
+struct Server {
+    /// Its name, if it is not the main one.
+    name: Option<String>,
+    control: Box<dyn Control>,
+    /// Whether the last question broke the connection.
+    is_lost: bool,
+}
+
+impl Server {
+    /// Asks for the rows of a statement; `Err` is why there are none.
+    fn rows(&mut self, question: &Question) -> Result<TextRows, String> {
+        if self.is_lost {
+            // What broke one connection, such as a value that is too large, does not concern what is asked next.
+            self.control.connect_again().map_err(|error| error.to_string())?;
+            self.is_lost = false;
+        }
+        match self.control.rows(&question.sql) {
+            Ok(Asked::Rows(rows)) if rows.columns.is_empty() => Err(NO_RESULT.to_owned()),
+            Ok(Asked::Rows(rows)) => Ok(rows),
+            Ok(Asked::Refused(why)) => Err(why),
+            Err(error) => {
+                self.is_lost = true;
+                Err(error.to_string())
+            }
+        }
+    }
 }
 
 /// What came of the questions of one moment.
@@ -25,6 +63,8 @@ pub(super) struct Answers {
     checks: Vec<CheckResult>,
     /// With the rows that are still to be written.
     outputs: Vec<(OutputResult, Option<TextRows>)>,
+    /// Whether some are missing because nobody wanted to wait for them.
+    pub are_stopped: bool,
 }
 
 impl Questions {
@@ -47,27 +87,42 @@ impl Questions {
         };
         let further = beside.iter().map(|beside| (Some(beside.name), beside.database));
         let servers = std::iter::once((None, database)).chain(further);
-        let controls = servers
+        let servers = servers
             .filter(|(server, _)| asked(*server))
-            .map(|(server, database)| Ok((server.map(str::to_owned), database.control(&stop.flag())?)))
+            .map(|(server, database)| {
+                Ok(Server {
+                    name: server.map(str::to_owned),
+                    control: database.control(&stop.flag())?,
+                    is_lost: false,
+                })
+            })
             .collect::<Result<_, TargetError>>()?;
+        let reached = std::iter::once(database).chain(beside.iter().map(|beside| beside.database));
         Ok(Self {
             checks,
             outputs,
-            controls,
+            servers,
+            stop: stop.clone(),
+            passwords: Passwords::of(reached.map(|database| database.reach())),
         })
     }
 
-    /// Asks what is to be asked now. What fails is part of the answers.
-    pub fn ask(&mut self, now: When) -> Answers {
+    /// Asks what is to be asked now, one after the other, and tells which. What fails is part of the answers.
+    pub fn ask(&mut self, now: When, progress: &mut dyn Progress) -> Answers {
         let mut answers = Answers::default();
-        for (server, control) in &mut self.controls {
-            let is_its = |question: &Question| question.when == now && question.server == *server;
+        for server in &mut self.servers {
+            let name = server.name.clone();
+            let is_its = |question: &Question| question.when == now && question.server == name;
             for check in self.checks.iter().filter(|check| is_its(&check.question)) {
-                answers.checks.push(checked(&mut **control, check));
+                progress.asks(&format!("Asking check {}", check.question.name));
+                let rows = answers.unless_stopped(&self.stop, || server.rows(&check.question));
+                answers.checks.push(shown_check(checked(check, rows), &self.passwords));
             }
             for output in self.outputs.iter().filter(|output| is_its(output)) {
-                answers.outputs.push(kept(&mut **control, output));
+                progress.asks(&format!("Asking output {}", output.name));
+                let rows = answers.unless_stopped(&self.stop, || server.rows(output));
+                let (result, rows) = kept(output, rows);
+                answers.outputs.push(shown_output(result, rows, &self.passwords));
             }
         }
         answers
@@ -80,11 +135,32 @@ impl Questions {
         Answers {
             checks: checks.map(|check| unchecked(check, ENDED)).collect(),
             outputs: outputs.map(|output| (without_rows(output, ENDED), None)).collect(),
+            are_stopped: false,
         }
     }
 }
 
 impl Answers {
+    /// What `ask` gives, if it is still wanted: what is under way when `stop` is raised was cancelled, and says so in
+    /// one way or another.
+    fn unless_stopped(
+        &mut self,
+        stop: &Stop,
+        ask: impl FnOnce() -> Result<TextRows, String>,
+    ) -> Result<TextRows, String> {
+        let asked = match stop.requested() {
+            false => ask(),
+            true => Err(String::new()),
+        };
+        asked.map_err(|error| match stop.requested() {
+            false => error,
+            true => {
+                self.are_stopped = true;
+                STOPPED.to_owned()
+            }
+        })
+    }
+
     /// Puts them into the record of the run in `folder`. Gives what is to be kept in mind, as sentences.
     pub fn keep(self, record: &mut RunRecord, folder: &Path) -> Vec<String> {
         record.checks.extend(self.checks);
@@ -96,13 +172,11 @@ impl Answers {
                 output.file = None;
                 output.error = Some(error.to_string());
             }
-            if let Some(error) = &output.error {
-                notes.push(format!(
-                    "The output \"{}\" {} the load is missing: {}.",
-                    output.name,
-                    output.when,
-                    error.trim_end_matches('.')
-                ));
+            let what = format!("The output \"{}\" {} the load", output.name, output.when);
+            match &output.error {
+                Some(error) => notes.push(format!("{what} is missing: {}.", error.trim_end_matches('.'))),
+                None if output.rows == 0 => notes.push(format!("{what} is empty: its statement gave no rows.")),
+                None => {}
             }
             record.outputs.push(output);
         }
@@ -110,18 +184,9 @@ impl Answers {
     }
 }
 
-/// Asks for the rows of a statement; `Err` is why there are none.
-fn rows(control: &mut dyn Control, question: &Question) -> Result<TextRows, String> {
-    match control.rows(&question.sql) {
-        Ok(Asked::Rows(rows)) => Ok(rows),
-        Ok(Asked::Refused(why)) => Err(why),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-fn checked(control: &mut dyn Control, check: &Check) -> CheckResult {
+fn checked(check: &Check, rows: Result<TextRows, String>) -> CheckResult {
     let question = &check.question;
-    match rows(control, question) {
+    match rows {
         Err(error) => unchecked(check, &error),
         Ok(found) => CheckResult {
             name: question.name.clone(),
@@ -148,8 +213,8 @@ fn unchecked(check: &Check, why: &str) -> CheckResult {
     }
 }
 
-fn kept(control: &mut dyn Control, output: &Question) -> (OutputResult, Option<TextRows>) {
-    match rows(control, output) {
+fn kept(output: &Question, rows: Result<TextRows, String>) -> (OutputResult, Option<TextRows>) {
+    match rows {
         Err(error) => (without_rows(output, &error), None),
         Ok(rows) => {
             let result = OutputResult {
@@ -165,6 +230,41 @@ fn kept(control: &mut dyn Control, output: &Question) -> (OutputResult, Option<T
     }
 }
 
+/// What came of a check, as it may be shown.
+fn shown_check(result: CheckResult, passwords: &Passwords) -> CheckResult {
+    CheckResult {
+        sql: passwords.hidden_in(&result.sql),
+        expected: passwords.hidden_in(&result.expected),
+        found: result.found.map(|found| passwords.hidden_in(&found)),
+        error: result.error.map(|error| passwords.hidden_in(&error)),
+        ..result
+    }
+}
+
+/// What came of an output, with its rows, as it may be shown.
+fn shown_output(
+    result: OutputResult,
+    rows: Option<TextRows>,
+    passwords: &Passwords,
+) -> (OutputResult, Option<TextRows>) {
+    let result = OutputResult {
+        sql: passwords.hidden_in(&result.sql),
+        error: result.error.map(|error| passwords.hidden_in(&error)),
+        ..result
+    };
+    let shown = |value: Option<String>| value.map(|value| passwords.hidden_in(&value));
+    let rows = rows.map(|rows| TextRows {
+        columns: rows.columns.iter().map(|column| passwords.hidden_in(column)).collect(),
+        rows: rows
+            .rows
+            .into_iter()
+            .map(|row| row.into_iter().map(shown).collect())
+            .collect(),
+        ..rows
+    });
+    (result, rows)
+}
+
 fn without_rows(output: &Question, why: &str) -> OutputResult {
     OutputResult {
         name: output.name.clone(),
@@ -173,5 +273,200 @@ fn without_rows(output: &Question, why: &str) -> OutputResult {
         file: None,
         rows: 0,
         error: Some(why.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_archive::plan::Expect;
+    use dyno_record::Explained;
+    use dyno_target::target::{DatabaseSizes, Description, Difference, TableSizes, ToExplain};
+    use std::sync::{Arc, Mutex};
+
+    /// A server that answers with what it is asked for, but for some statements.
+    #[derive(Clone, Default)]
+    struct Echo {
+        stop: Stop,
+        asked: Arc<Mutex<Vec<String>>>,
+        is_lost: bool,
+    }
+
+    impl Control for Echo {
+        fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
+            self.asked.lock().unwrap().push(statement.to_owned());
+            match statement {
+                "wait" => {
+                    // As somebody presses Ctrl-C.
+                    self.stop.request();
+                    Ok(Asked::Refused("canceling statement due to user request".to_owned()))
+                }
+                "break" => {
+                    self.is_lost = true;
+                    Err(TargetError::other("connection closed"))
+                }
+                "set" => Ok(Asked::Rows(TextRows::default())),
+                "nothing" => Ok(Asked::Rows(TextRows {
+                    columns: vec!["x".to_owned()],
+                    ..TextRows::default()
+                })),
+                _ if self.is_lost => Err(TargetError::other("no connection")),
+                text => Ok(Asked::Rows(TextRows {
+                    columns: vec!["s3cret".to_owned()],
+                    rows: vec![vec![Some(text.to_owned())]],
+                    number: 1,
+                })),
+            }
+        }
+
+        fn connect_again(&mut self) -> Result<(), TargetError> {
+            self.is_lost = false;
+            Ok(())
+        }
+
+        fn describe(&mut self) -> Result<Description, TargetError> {
+            unimplemented!()
+        }
+
+        fn differences(&mut self, _wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError> {
+            unimplemented!()
+        }
+
+        fn settle(&mut self) -> Result<Vec<String>, TargetError> {
+            unimplemented!()
+        }
+
+        fn warm(&mut self) -> Result<String, TargetError> {
+            unimplemented!()
+        }
+
+        fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {
+            unimplemented!()
+        }
+
+        fn await_sessions_end(&mut self) -> Result<(), TargetError> {
+            unimplemented!()
+        }
+
+        fn explain(&mut self, _statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError> {
+            unimplemented!()
+        }
+
+        fn name_of(&self, _table: &TableSizes) -> String {
+            unimplemented!()
+        }
+    }
+
+    /// Writes down what is told.
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl Progress for Told {
+        fn asks(&mut self, text: &str) {
+            self.0.push(text.to_owned());
+        }
+
+        fn note(&mut self, _text: &str) {}
+    }
+
+    fn question(sql: &str) -> Question {
+        Question {
+            name: format!("{sql}s"),
+            when: When::After,
+            server: None,
+            sql: sql.to_owned(),
+        }
+    }
+
+    fn questions(server: &Echo, checks: &[&str], outputs: &[&str]) -> Questions {
+        let check = |sql: &&str| Check {
+            question: question(sql),
+            expect: Expect::Rows(vec![vec!["a".to_owned()]]),
+        };
+        Questions {
+            checks: checks.iter().map(check).collect(),
+            outputs: outputs.iter().map(|sql| question(sql)).collect(),
+            servers: vec![Server {
+                name: None,
+                control: Box::new(server.clone()),
+                is_lost: false,
+            }],
+            stop: server.stop.clone(),
+            passwords: Passwords::new(["s3cret".to_owned()]),
+        }
+    }
+
+    #[test]
+    fn passwords_are_in_no_answer() {
+        let server = Echo::default();
+        let answers = questions(&server, &["s3cret"], &["is s3cret"]).ask(When::After, &mut Told::default());
+        let [check] = &answers.checks[..] else { panic!() };
+        assert_eq!((check.sql.as_str(), check.found.as_deref()), ("***", Some("***")));
+        let [(output, Some(rows))] = &answers.outputs[..] else {
+            panic!()
+        };
+        assert_eq!(output.sql, "is ***");
+        assert_eq!(
+            (&rows.columns[0], &rows.rows[0][0]),
+            (&"***".to_owned(), &Some("is ***".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_question_that_breaks_the_connection_concerns_no_other() {
+        let server = Echo::default();
+        let answers = questions(&server, &["a", "break", "a"], &["break", "a"]).ask(When::After, &mut Told::default());
+        let passed = answers.checks.iter().map(|check| check.passed);
+        assert_eq!(passed.collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(answers.checks[1].error.as_deref(), Some("connection closed"));
+        let rows = answers.outputs.iter().map(|(_, rows)| rows.is_some());
+        assert_eq!(rows.collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn an_output_without_rows_says_why() {
+        let server = Echo::default();
+        let answers = questions(&server, &["set"], &["a", "set", "nothing"]).ask(When::After, &mut Told::default());
+        assert_eq!(answers.checks[0].error.as_deref(), Some(NO_RESULT));
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = RunRecord::new(
+            String::new(),
+            String::new(),
+            Vec::new(),
+            &[],
+            std::time::Duration::from_secs(1),
+        );
+        let notes = answers.keep(&mut record, folder.path());
+        assert_eq!(
+            notes,
+            [
+                "The output \"sets\" after the load is missing: the statement has no columns; give one that has rows, \
+                 such as a select.",
+                "The output \"nothings\" after the load is empty: its statement gave no rows.",
+            ]
+        );
+        let is_there = |name: &str| folder.path().join(format!("output-{name}.csv")).exists();
+        assert_eq!(["as", "sets", "nothings"].map(is_there), [true, false, true]);
+    }
+
+    #[test]
+    fn what_nobody_wants_to_wait_for_is_left_open() {
+        let (server, mut told) = (Echo::default(), Told::default());
+        let answers = questions(&server, &["a", "wait", "b"], &["c"]).ask(When::After, &mut told);
+        assert!(answers.are_stopped);
+        assert_eq!(*server.asked.lock().unwrap(), ["a", "wait"]);
+        let said = answers
+            .checks
+            .iter()
+            .map(|check| (check.passed, check.error.as_deref()));
+        let open = (false, Some(STOPPED));
+        assert_eq!(said.collect::<Vec<_>>(), [(true, None), open, open]);
+        assert_eq!(answers.outputs[0].0.error.as_deref(), Some(STOPPED));
+        assert_eq!(told.0[..2], ["Asking check as", "Asking check waits"]);
+        // What was answered before that counts.
+        let server = Echo::default();
+        let answers = questions(&server, &["a"], &[]).ask(When::After, &mut told);
+        server.stop.request();
+        assert!(!answers.are_stopped);
     }
 }

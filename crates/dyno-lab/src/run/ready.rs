@@ -11,7 +11,7 @@ use dyno_archive::Preparation;
 use dyno_archive::plan::{Cache, Path as Way, PlannedRun, Resolved};
 use dyno_engine::Stop;
 use dyno_target::target::{
-    Data, Database, Embedded, External, ForeignTables, Instance, Part, Route, Target, Wanted, Whereabouts,
+    Data, Database, Embedded, External, ForeignTables, Instance, Part, Passwords, Route, Target, Wanted, Whereabouts,
 };
 use std::collections::HashMap;
 use std::time::Duration;
@@ -318,9 +318,7 @@ impl Bench<'_> {
 /// `cause` without the passwords of servers, which the SQL of data may have had in it.
 fn without_passwords(cause: RunError, known: &Known) -> RunError {
     let text = cause.to_string();
-    let passwords = known.values().filter_map(|server| server.part("password"));
-    let passwords = passwords.filter(|password| !password.is_empty());
-    let hidden = passwords.fold(text.clone(), |text, password| text.replace(password, dyno_text::HIDDEN));
+    let hidden = Passwords::new(known.values().map(|server| server.password.clone())).hidden_in(&text);
     if hidden == text {
         cause
     } else {

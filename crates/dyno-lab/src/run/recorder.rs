@@ -92,6 +92,11 @@ impl<'a> Recorder<'a> {
         &self.come_upon
     }
 
+    /// Tells whoever watches what a server is asked next.
+    pub(super) fn asks(&mut self, text: &str) {
+        self.progress.asks(text);
+    }
+
     /// Ends the recording.
     pub(super) fn finish(mut self) -> Recorded<'a> {
         self.tell();

@@ -132,7 +132,10 @@ impl<'a> RunRecording<'a> {
         let mut warnings: Vec<_> = settings::durability(&server).into_iter().collect();
         warnings.append(&mut settings::differing(control.differences(entry.settings)?));
         let mut questions = Questions::of(experiment, database, &entry.beside, entry.stop)?;
-        let answers = questions.ask(When::Before);
+        let answers = questions.ask(When::Before, progress);
+        if answers.are_stopped {
+            return Err(RunError::Stopped);
+        }
         let sizes_before = control.sizes();
         // What samplers count begins after this.
         let examples = entry.examples.take().filter(|_| entry.sampling);
@@ -229,6 +232,11 @@ impl<'a> RunRecording<'a> {
         self.notes.push(note);
     }
 
+    /// Tells whoever watches what a server is asked next.
+    pub fn asks(&mut self, text: &str) {
+        self.recorder.asks(text);
+    }
+
     /// The load could not begin, for this `reason`: there is nothing to keep. A campaign of this run alone is removed.
     pub fn abandon(self, reason: &str) {
         let Recorded {
@@ -256,7 +264,7 @@ impl<'a> RunRecording<'a> {
         // What is known may have come to light only when the load was over.
         let is_spoilt = reason.is_some();
         let failure = conclude(&mut summary, outcome, self.planned_s, reason);
-        let state = match (&outcome.ended_early, outcome.aborted.iter().sum()) {
+        let mut state = match (&outcome.ended_early, outcome.aborted.iter().sum()) {
             (None, 0_u64) if !is_spoilt => RunState::Complete,
             _ => RunState::Incomplete,
         };
@@ -290,7 +298,11 @@ impl<'a> RunRecording<'a> {
             let all: Vec<_> = beside.collect();
             let written = Plans::write(self.plans.iter().chain(&all), &self.folder);
             self.notes.extend(written.err().map(|error| plans_lost(&error)));
-            let answers = self.questions.ask(When::After);
+            let answers = self.questions.ask(When::After, progress);
+            if answers.are_stopped {
+                state = RunState::Incomplete;
+                self.notes.push(UNASKED.to_owned());
+            }
             self.notes.extend(answers.keep(writer.record_mut(), &self.folder));
         } else {
             // That the run ended early is said elsewhere.
@@ -328,6 +340,10 @@ impl<'a> RunRecording<'a> {
         }
     }
 }
+
+/// What to say of a load that took its time, and of which it is not known whether it passes its checks.
+const UNASKED: &str = "The run was stopped after the load, before all checks and outputs had been answered: dyno run \
+                       --resume makes it again.";
 
 /// The same with the size of each table that was filled, as it is before the load.
 fn with_sizes(mut preparation: Preparation, sizes: Option<&DatabaseSizes>, control: &dyn Control) -> Preparation {

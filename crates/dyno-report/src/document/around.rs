@@ -23,9 +23,15 @@ const MOST_RUNS: usize = 20;
 
 /// The sections about one run.
 pub(super) fn of_run(run: &Run) -> Vec<Section> {
+    let preparation = Some(preparation(run)).filter(|blocks| !blocks.is_empty());
+    let preparation = preparation.map(|blocks| section("preparation", "Preparation", blocks));
+    preparation.into_iter().chain(asked_of_run(run)).collect()
+}
+
+/// The sections about what the server of one run was asked.
+pub(super) fn asked_of_run(run: &Run) -> Vec<Section> {
     let checks = table(checks(std::iter::once((None, run)))).into_iter().collect();
     let mut sections = vec![
-        section("preparation", "Preparation", preparation(run)),
         section("checks", "Checks", checks),
         Section {
             sections: outputs(run, "output"),

@@ -116,9 +116,10 @@ pub fn of_plans(campaign: &Campaign, run: Option<&Run>) -> Document {
 }
 
 /// What came of a run that has just ended, as far as a terminal shows it: it is not read, and nothing is said of its
-/// environment. Its figures and their analysis are those of `summary` and `analysis`.
+/// environment. Its figures and their analysis are those of `summary` and `analysis`. With the `campaign`, if nothing
+/// else is said of that, come what the run was asked and what was published.
 #[must_use]
-pub fn of_finished(run: &Run, summary: Summary, analysis: Option<Analysis>) -> Document {
+pub fn of_finished(campaign: Option<&Campaign>, run: &Run, summary: Summary, analysis: Option<Analysis>) -> Document {
     let recorded = Recorded {
         summary: Ok(summary),
         analysis,
@@ -126,6 +127,11 @@ pub fn of_finished(run: &Run, summary: Summary, analysis: Option<Analysis>) -> D
     };
     let mut document = Document::default();
     tell(&mut document, Cautions::default(), &recorded, None);
+    if let Some(campaign) = campaign {
+        document.sections.extend(around::asked_of_run(run));
+        let published = published::of(&[campaign], Some(run), Detail::Brief);
+        document.sections.extend(published);
+    }
     document
 }
 

@@ -65,13 +65,21 @@ pub fn overview(campaign: &Campaign) -> String {
     })
 }
 
-/// A run that has just ended; `None` if nothing was measured or kept.
-pub(crate) fn finished(run: &FinishedRun) -> Option<String> {
+/// A run that has just ended; `None` if nothing was measured or kept. Of one that is `alone` in its campaign nothing
+/// follows, so all is said.
+pub(crate) fn finished(run: &FinishedRun, alone: bool) -> Option<String> {
+    let campaign = run.folder.parent().filter(|_| alone);
+    let campaign = campaign.and_then(|folder| Campaign::read(folder.to_owned()));
     let kept = Run {
         state: run.state,
         ..Run::read(run.folder.clone())?
     };
-    Some(text(&of_finished(&kept, run.summary.clone()?, run.analysis.clone())))
+    Some(text(&of_finished(
+        campaign.as_ref(),
+        &kept,
+        run.summary.clone()?,
+        run.analysis.clone(),
+    )))
 }
 
 /// A comparison of two campaigns. The baseline is called A, the other B.

@@ -7,16 +7,17 @@ use crate::document::model::Detail;
 use crate::document::{of_campaign, of_finished};
 use crate::fixture::{scripts, two_workloads, update, write_archive};
 use crate::table::WIDTH;
-use dyno_archive::Archive;
 use dyno_archive::analysis::{Analysis, Cause, Dip, Steady};
+use dyno_archive::plan::When;
 use dyno_archive::summary::{Summary, Warning};
+use dyno_archive::{Archive, CheckResult, OutputResult, write_output};
 use insta::assert_snapshot;
 
 /// What is shown of a run that has just ended.
 fn shown(found: Summary, analysis: Option<Analysis>) -> String {
     let archive = tempfile::tempdir().unwrap();
     let campaign = campaign(archive.path(), "", |_| Fate::Found(Box::new(found.clone())));
-    text(&of_finished(&campaign.runs[0], found.clone(), analysis))
+    text(&of_finished(None, &campaign.runs[0], found.clone(), analysis))
 }
 
 #[test]
@@ -32,6 +33,48 @@ fn a_brief_document_is_a_full_one_without_its_details() {
             let [brief, full] = [Detail::Brief, Detail::Full].map(|detail| text(&of_campaign(&campaign, detail)));
             assert_eq!(brief, full);
         }
+    }
+}
+
+#[test]
+fn a_run_that_is_alone_shows_what_it_was_asked_and_what_was_published() {
+    let archive = tempfile::tempdir().unwrap();
+    let published = "[[published]]\nmeasure = \"tps\"\nvalue = 8_765\n";
+    let mut campaign = campaign(archive.path(), published, |_| Fate::Complete(1_000.0));
+    let check = CheckResult {
+        name: "all-rows".to_owned(),
+        when: When::After,
+        sql: "select 7".to_owned(),
+        expected: "7".to_owned(),
+        found: Some("7".to_owned()),
+        passed: true,
+        error: None,
+    };
+    let output = OutputResult {
+        name: "largest".to_owned(),
+        when: When::After,
+        sql: "select 9".to_owned(),
+        file: Some("output-largest.csv".to_owned()),
+        rows: 1,
+        error: None,
+    };
+    let run = &mut campaign.runs[0];
+    let record = run.record.as_mut().unwrap();
+    (record.checks, record.outputs) = (vec![check], vec![output]);
+    write_output(
+        &run.path,
+        "output-largest.csv",
+        &["nine".to_owned()],
+        &[vec![Some("9".to_owned())]],
+    )
+    .unwrap();
+    let [alone, among_others] = [Some(&campaign), None]
+        .map(|campaign_alone| text(&of_finished(campaign_alone, &campaign.runs[0], update(), None)));
+    for words in ["all-rows", "largest, after the load", "nine", "8,765"] {
+        assert!(
+            alone.contains(words) && !among_others.contains(words),
+            "no {words} in {alone}"
+        );
     }
 }
 

@@ -312,6 +312,11 @@ impl Control for MysqlControl {
         rows::ask(&mut self.client, self.prepared, statement).map_err(cannot("ask for rows"))
     }
 
+    fn connect_again(&mut self) -> Result<(), TargetError> {
+        self.client = connect_until(self.client.info(), &self.client.stop())?;
+        Ok(())
+    }
+
     fn name_of(&self, table: &TableSizes) -> String {
         table.name.clone()
     }

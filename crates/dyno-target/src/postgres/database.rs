@@ -110,6 +110,8 @@ impl Database for PostgresDatabase {
         Ok(Box::new(PostgresControl {
             client: self.info.connect_to_ask(stop)?,
             scope: self.scope.clone(),
+            info: self.info.clone(),
+            stop: StopFlag::clone(stop),
         }))
     }
 
@@ -133,6 +135,9 @@ impl Database for PostgresDatabase {
 struct PostgresControl {
     client: Interruptible,
     scope: Scope,
+    /// How it was made.
+    info: ConnectionInfo,
+    stop: StopFlag,
 }
 
 impl PostgresControl {
@@ -184,6 +189,11 @@ impl Control for PostgresControl {
     fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
         let asked = self.work(|client, _| rows::ask(client, statement));
         asked.map_err(|error| AskError::new("ask for rows", &error).into())
+    }
+
+    fn connect_again(&mut self) -> Result<(), TargetError> {
+        self.client = self.info.connect_to_ask(&self.stop)?;
+        Ok(())
     }
 
     fn link(&mut self, remote: Remote<'_>, foreign: &ForeignTables) -> Result<Vec<String>, TargetError> {

@@ -151,6 +151,12 @@ pub trait Control: Send {
     /// The connection is broken.
     fn rows(&mut self, statement: &str) -> Result<Asked, TargetError>;
 
+    /// Opens a connection anew in place of one that is broken.
+    ///
+    /// # Errors
+    /// No connection.
+    fn connect_again(&mut self) -> Result<(), TargetError>;
+
     /// Makes the database a proxy: the tables of a remote server become tables of its own, in place of those of an
     /// earlier remote, and each is asked for a row. Gives what is to be known of it, as sentences.
     ///

@@ -1,6 +1,6 @@
 //! Rows that a server gives for a statement of an experiment's author, as text and few enough to be kept.
 
-use dyno_text::one_line;
+use super::passwords::CUT;
 
 /// Of more rows the others are counted only.
 pub const MOST_ROWS: usize = 1_000;
@@ -42,7 +42,7 @@ impl TextRows {
 /// A value of bounded length, in lines as it has them.
 fn clipped(value: &str) -> String {
     match value.chars().count() > MOST_CHARACTERS {
-        true => one_line(value, MOST_CHARACTERS),
+        true => value.chars().take(MOST_CHARACTERS).chain([CUT]).collect(),
         false => value.to_owned(),
     }
 }

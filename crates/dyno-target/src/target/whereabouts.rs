@@ -69,4 +69,12 @@ impl Reach<'_> {
             Self::Mysql(info) => info.whereabouts(),
         }
     }
+
+    /// The passwords with which its hosts are logged in to.
+    pub(super) fn passwords(self) -> Vec<String> {
+        match self {
+            Self::Postgres(info) => info.passwords(),
+            Self::Mysql(info) => info.passwords(),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What is done around a load: checks, rows that are kept, how long the data took, and what was published.
 
-use crate::support::{Desk, Home, run_folders};
+use crate::support::{Desk, Home, database, run_folders};
 
 /// An experiment with a check that holds, one that `breaks` or not, and two outputs.
 fn experiment(desk: &Desk, expected: &str) {
@@ -15,8 +15,9 @@ fn experiment(desk: &Desk, expected: &str) {
          expect = [[\"{{rows}}\", 2000]]\n\
          [[check]]\nname = \"few\"\nsql = \"select count(*) from tbl where id <= 3;\"\nexpect = {expected}\n\
          [[output]]\nname = \"top\"\nsql = \"select id, x, null as gone from tbl order by id desc limit 3\"\n\
+         [[output]]\nname = \"broken\"\nsql = \"select pg_terminate_backend(pg_backend_pid())\"\n\
          [[output]]\nname = \"written\"\nsql = \"delete from tbl\"\n\
-         [[published]]\nmeasure = \"tps\"\nvalue = 60_217\nnote = \"8 h\"\n[postgres]\n[mysql]\n"
+         [[published]]\nmeasure = \"tps\"\nvalue = 60_217\nnote = \"8 h\"\n[postgres]\n[mysql.output.broken]\nsql = \"kill connection_id()\"\n"
     );
     desk.file("around.toml", &text);
 }
@@ -25,7 +26,10 @@ fn experiment(desk: &Desk, expected: &str) {
 fn assert_around(desk: &Desk, home: &Home, target: &str) {
     experiment(desk, "3");
     let words = format!("around.toml --target {target}");
-    desk.embedded(home, &words).expect(0);
+    let ended = desk.embedded(home, &words).expect(0);
+    for words in ["top, after the load", "60,217", "(2000, 2000)", "24 cores"] {
+        assert!(ended.stdout.contains(words), "no {words} in {}", ended.stdout);
+    }
     let runs = run_folders(&desk.archive());
     let run = runs.last().unwrap();
     let record = run.record();
@@ -37,7 +41,9 @@ fn assert_around(desk: &Desk, home: &Home, target: &str) {
         "id,x,gone\n2000,2000,\n1999,1999,\n1998,1998,\n"
     );
     // What only reads cannot delete.
-    assert_eq!(record["outputs"][1]["file"], serde_json::Value::Null, "{record:#}");
+    assert_eq!(record["outputs"][2]["file"], serde_json::Value::Null, "{record:#}");
+    let refused = record["outputs"][2]["error"].as_str().unwrap().to_lowercase();
+    assert!(refused.contains("transaction"), "{refused}");
     let steps = record["preparation"]["steps"].as_array().unwrap();
     let load = steps.iter().find(|step| step["table"] == "tbl").unwrap();
     assert_eq!(load["rows"], 2000, "{record:#}");
@@ -118,4 +124,31 @@ fn a_check_that_cannot_be_asked_says_why_and_who_loaded_is_known() {
         "{failure}"
     );
     assert_eq!(runs[1].record()["preparation"]["loaded_by"], "001-rep1");
+}
+
+#[test]
+fn no_answer_shows_the_password_of_a_server() {
+    const CANARY: &str = "An5wer-0f-th3-Mine";
+    let (desk, database) = (Desk::new(), database("e2e_answers"));
+    database.role("e2e_answers", CANARY);
+    // The statement has it in no place.
+    let (begin, end) = CANARY.split_at(6);
+    desk.file(
+        "told.toml",
+        &format!(
+            "title = \"x\"\n[[workload]]\nscript = \"select 1;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"200ms\"\n\
+             interval = \"100ms\"\n[[check]]\nname = \"told\"\nsql = \"select '{begin}' || '{end}'\"\nexpect = \"x\"\n\
+             [[check]]\nname = \"failed\"\nsql = \"select ('{begin}' || '{end}')::int\"\nexpect = \"x\"\n\
+             [[output]]\nname = \"told\"\nsql = \"select array['password=' || '{begin}' || '{end}']\"\n"
+        ),
+    );
+    let (port, name) = (database.port(), database.name());
+    let target = format!("postgres://e2e_answers:{CANARY}@127.0.0.1:{port}/{name}");
+    let ended = desk.on(&target, ["told.toml"]).expect(2).says("expected x, found ***");
+    let runs = run_folders(&desk.archive());
+    let run = runs.last().unwrap();
+    assert_eq!(run.read("output-told.csv"), "array\n{password=***}\n");
+    for said in [ended.stdout.clone(), ended.stderr.clone(), run.read("run.json")] {
+        assert!(said.contains("***") && !said.contains(CANARY), "{said}");
+    }
 }

@@ -271,3 +271,32 @@ fn what_the_server_executes_is_cancelled() {
         wait_for("the end of the query", || !sleeping());
     }
 }
+
+#[test]
+fn a_check_that_nobody_waits_for_leaves_a_run_that_is_made_again() {
+    let (desk, database) = (Desk::new(), database("e2e_unasked"));
+    let text = |when: &str| {
+        format!(
+            "title = \"x\"\n[[workload]]\nscript = \"select 1;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"200ms\"\n\
+             interval = \"100ms\"\n[[check]]\nname = \"slow\"\nwhen = \"{when}\"\nsql = \"select count(*) from (select \
+             pg_sleep(case when exists (select from pg_tables where tablename = 'quick') then 0 else 60 end)) s\"\n\
+             expect = 1\n"
+        )
+    };
+    desk.file("after.toml", &text("after"));
+    desk.file("before.toml", &text("before"));
+    let interrupted = |words: &[&str]| {
+        let mut running = Running::start(desk.command_on(&database.target(), words));
+        running.until("Asking check slow");
+        running.signal(Signal::INT);
+        running.end()
+    };
+    // A run that could not begin leaves nothing.
+    interrupted(&["before.toml"]).expect(1);
+    assert_eq!(run_folders(&desk.archive()).len(), 0);
+    interrupted(&["after.toml"]).expect(2).shows("(incomplete)");
+    assert_eq!(run_folders(&desk.archive())[0].state(), "incomplete");
+    database.execute("create table quick ()");
+    desk.on(&database.target(), ["--resume"]).expect(0);
+    assert_eq!(run_folders(&desk.archive())[0].state(), "complete");
+}

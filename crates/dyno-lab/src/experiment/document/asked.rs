@@ -6,7 +6,7 @@ use crate::experiment::dialect::AskedOtherwise;
 use crate::experiment::did_you_mean;
 use crate::experiment::section::{Section, scalar, wrong_type};
 use crate::nearest::nearest;
-use dyno_archive::plan::{Check, Expect, Question, When};
+use dyno_archive::plan::{Check, Expect, Limit, Question, Value, When};
 use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -138,7 +138,10 @@ impl Reader<'_> {
         let section = Section::of(self.source, "expect", value, &LIMIT_KEYS)?;
         let limit = |key: &str| {
             let Some(value) = section.get(key) else { return Ok(None) };
-            let number = scalar(self.source, key, value)?.to_float();
+            let number = match scalar(self.source, key, value)? {
+                Value::Integer(number) => Some(Limit::Whole(number)),
+                other => other.to_float().map(Limit::Number),
+            };
             number
                 .map(Some)
                 .ok_or_else(|| wrong_type(self.source, value, key, "a finite number"))

@@ -29,6 +29,14 @@ impl ConnectionInfo {
         }
         found
     }
+
+    /// The passwords of all hosts.
+    pub(crate) fn passwords(&self) -> Vec<String> {
+        let known = self.servers.iter().filter_map(|server| server.password.as_ref());
+        known
+            .map(|password| String::from_utf8_lossy(password.reveal()).into_owned())
+            .collect()
+    }
 }
 
 #[cfg(test)]

@@ -268,6 +268,10 @@ impl<P: Measured> Instance for Held<P> {
         })
     }
 
+    fn no_longer_follows(&self, stop: &StopFlag) -> Option<String> {
+        self.place().is_replica().then(|| self.why_strayed(stop))?
+    }
+
     fn clear(&mut self) -> Result<(), TargetError> {
         // What a replica has is its primary's.
         match self.place().is_replica() {

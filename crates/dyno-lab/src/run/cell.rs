@@ -136,7 +136,8 @@ impl Bench<'_> {
                 let lost = lost.map(|error| error.to_string());
                 let reason = lost
                     .or_else(|| self.server_end(&outcome))
-                    .or_else(|| script_end(experiment, &outcome, &heard));
+                    .or_else(|| script_end(experiment, &outcome, &heard))
+                    .or_else(|| self.strayed(servers, &outcome));
                 Ok(recording.close(&outcome, reason))
             }
             Err(error) => {
@@ -160,6 +161,19 @@ impl Bench<'_> {
             Some(Ending::ConnectionsLost(_)) => self.embedded.all().find_map(|instance| instance.post_mortem()),
             _ => None,
         }
+    }
+
+    /// What to say of a run that took its time if a replica does not follow its primary any more: it was read from one
+    /// that stood still.
+    fn strayed(&self, servers: &CellServers<'_>, outcome: &Outcome) -> Option<String> {
+        if outcome.ended_early.is_some() {
+            return None;
+        }
+        servers.further.iter().find_map(|server| {
+            let instance = self.embedded.held(&server.target.to_string())?;
+            let said = instance.no_longer_follows(&self.stop.flag())?;
+            Some(format!("server {}: {said}", server.name))
+        })
     }
 
     /// The campaign is over, or goes on later: nothing of it stays up, and servers that are not ours are as they were.

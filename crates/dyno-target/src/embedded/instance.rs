@@ -285,7 +285,14 @@ impl<P: Measured> Instance for Held<P> {
             if !server.has_exited() {
                 progress.step(&format!("Stopping {}", P::PRODUCT.name));
             }
-            server.stop();
+            if let Some(why) = server.stop() {
+                progress.note(&format!(
+                    "The {} {} was ended at once, so its next start recovers: {why}; its log is {}.",
+                    P::PRODUCT.name,
+                    self.name(),
+                    self.place().log.display()
+                ));
+            }
             self.armed = None;
         }
     }

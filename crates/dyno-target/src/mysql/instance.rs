@@ -37,6 +37,17 @@ impl Embedded for EmbeddedOptions {
         }
     }
 
+    fn release(&self) -> (&'static str, Option<&str>) {
+        let product = match self.maker {
+            Maker::Mariadb => &embedded::MARIADB,
+            Maker::Mysql => &embedded::MYSQL,
+        };
+        (
+            product.name,
+            Some(&*self.version).filter(|version| *version != embedded::SYSTEM),
+        )
+    }
+
     fn check_data(&self, data: &Data) -> Result<(), TargetError> {
         Ok(data::check(data)?)
     }

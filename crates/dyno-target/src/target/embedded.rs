@@ -16,6 +16,9 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
     /// There is no such version, a setting that it does not have, or too few connections.
     fn rehearse(&self, needs: Needs<'_>) -> Result<(), TargetError>;
 
+    /// Its kind, and its version as far as that is named: one that is installed shows it only when it is looked for.
+    fn release(&self) -> (&'static str, Option<&str>);
+
     /// Refuses data that it cannot load, as far as that can be seen without a server.
     ///
     /// # Errors

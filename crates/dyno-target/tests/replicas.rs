@@ -209,7 +209,7 @@ fn follows(
 /// A replica that has strayed is said to have, for this reason, and follows when it is brought again.
 fn is_made_anew(replica: &mut dyn Instance, primary: &mut dyn Instance, reason: &str) {
     let stop = StopFlag::default();
-    let said = replica.no_longer_follows(&stop).unwrap();
+    let said = replica.lapse(&stop).unwrap();
     assert!(
         said.contains(&format!("does not follow its primary: {reason}; its log is ")),
         "{said}"
@@ -224,7 +224,7 @@ fn is_made_anew(replica: &mut dyn Instance, primary: &mut dyn Instance, reason: 
         told.notes
     );
     replica.await_caught_up(primary, LIMIT, &stop).unwrap();
-    assert_eq!(replica.no_longer_follows(&stop), None);
+    assert_eq!(replica.lapse(&stop), None);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn postgresql_is_followed() {
     execute(primary.as_ref(), "alter system reset all").unwrap();
 
     // So is one that somebody has made a server of its own.
-    assert_eq!(replica.no_longer_follows(&stop), None);
+    assert_eq!(replica.lapse(&stop), None);
     execute(replica.as_ref(), "select pg_promote()").unwrap();
     execute(replica.as_ref(), "create table own (id int)").unwrap();
     is_made_anew(
@@ -395,7 +395,7 @@ fn mariadb_is_followed() {
 
     // So is one that somebody has made a server of its own; one that was only stopped follows again when it is brought.
     execute(replica.as_ref(), "stop slave").unwrap();
-    let said = replica.no_longer_follows(&stop).unwrap();
+    let said = replica.lapse(&stop).unwrap();
     assert!(said.contains("replication is stopped"), "{said}");
     execute(replica.as_ref(), "reset slave all").unwrap();
     is_made_anew(replica.as_mut(), primary.as_mut(), "it follows nobody");

@@ -137,7 +137,7 @@ impl Bench<'_> {
                 let reason = lost
                     .or_else(|| self.server_end(&outcome))
                     .or_else(|| script_end(experiment, &outcome, &heard))
-                    .or_else(|| self.strayed(servers, &outcome));
+                    .or_else(|| self.lapse(servers, &outcome));
                 Ok(recording.close(&outcome, reason))
             }
             Err(error) => {
@@ -163,16 +163,20 @@ impl Bench<'_> {
         }
     }
 
-    /// What to say of a run that took its time if a replica does not follow its primary any more: it was read from one
-    /// that stood still.
-    fn strayed(&self, servers: &CellServers<'_>, outcome: &Outcome) -> Option<String> {
+    /// What to say of a run that took its time if a server is no more what it was brought as: without it another load
+    /// was measured, what was read from a replica that does not follow is old, and a server that stands still would be
+    /// waited for with each question.
+    fn lapse(&self, servers: &CellServers<'_>, outcome: &Outcome) -> Option<String> {
         if outcome.ended_early.is_some() {
             return None;
         }
-        servers.further.iter().find_map(|server| {
+        servers.all().find_map(|server| {
             let instance = self.embedded.held(&server.target.to_string())?;
-            let said = instance.no_longer_follows(&self.stop.flag())?;
-            Some(format!("server {}: {said}", server.name))
+            let said = instance.lapse(&self.stop.flag())?;
+            Some(match servers.is_one() {
+                true => said,
+                false => format!("server {}: {said}", server.name),
+            })
         })
     }
 

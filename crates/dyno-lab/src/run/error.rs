@@ -46,8 +46,8 @@ pub enum RunError {
     )]
     ReplicaElsewhere { server: String, address: String },
     #[error(
-        "the server {replica} is to be a replica of {primary}, but is {own}, not {other}: leave out its target, so that \
-         it is of the same kind and version"
+        "the server {replica} is to be a replica of {primary}, but is {own}, not {other}: leave out its target, so \
+         that it is of the same kind and version"
     )]
     ReplicaUnlike {
         replica: String,

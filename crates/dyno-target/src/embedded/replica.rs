@@ -259,7 +259,7 @@ impl<P: Measured> Held<P> {
         }
     }
 
-    /// As [`Instance::no_longer_follows`](crate::target::Instance::no_longer_follows), of a replica.
+    /// As [`Instance::lapse`](crate::target::Instance::lapse), of a replica that is not stopped.
     pub(super) fn why_strayed(&self, stop: &StopFlag) -> Option<String> {
         let begun = Instant::now();
         loop {

@@ -116,10 +116,10 @@ pub trait Instance: Any + Send {
     /// What to say of a run whose connections were lost, if that is because the server ended.
     fn post_mortem(&self) -> Option<String>;
 
-    /// What to say of a run during which a server that was brought as a replica has ceased to follow its primary: also
-    /// of one that does not answer. One that is about to follow again has a moment for it, unless `stop` is raised.
-    /// `None` of servers that are no replicas.
-    fn no_longer_follows(&self, stop: &StopFlag) -> Option<String>;
+    /// What to say of a run at whose end a server is not what it was brought as: it ended, it was stopped by a signal
+    /// and stands still, or it is a replica that does not follow its primary any more, or does not answer. One that is
+    /// about to follow again has a moment for it, unless `stop` is raised.
+    fn lapse(&self, stop: &StopFlag) -> Option<String>;
 
     /// Removes what the last run worked on; what was loaded stays.
     ///

@@ -22,6 +22,7 @@ mod failures;
 mod frozen;
 mod interrupts;
 mod kills;
+mod lapses;
 mod leftovers;
 mod lexis;
 mod lua;

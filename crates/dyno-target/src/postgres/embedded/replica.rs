@@ -54,8 +54,8 @@ const LOST: [&str; 5] = [
 /// What lines of a replica's log have in them that say how it fares in following.
 const OF_FOLLOWING: [&str; 4] = ["WAL", "primary server", "replication", "timeline"];
 
-/// How lines begin that tell what happened; others add to them, such as with a client's statement.
-const EVENTS: [&str; 5] = ["LOG:", "WARNING:", "ERROR:", "FATAL:", "PANIC:"];
+/// How lines begin that tell what failed; others add to them, such as with a client's statement.
+const FAILURES: [&str; 3] = ["ERROR:", "FATAL:", "PANIC:"];
 
 impl Replicates for Installation {
     /// The connection that has a slot, which keeps the log for as long as it is open.
@@ -230,10 +230,10 @@ fn leaves_out(path: &Path) -> bool {
 fn state_by_log(tail: &str) -> State {
     let messages: Vec<String> = tail.lines().map(message).collect();
     let last_with = |words: &[&str]| {
-        let is_event = |message: &&String| EVENTS.iter().any(|event| message.starts_with(event));
+        let is_failure = |message: &&String| FAILURES.iter().any(|failure| message.starts_with(failure));
         let found = messages
             .iter()
-            .filter(is_event)
+            .filter(is_failure)
             .rfind(|message| words.iter().any(|word| message.contains(word)));
         found.cloned()
     };
@@ -297,7 +297,8 @@ mod tests {
         ];
         assert_eq!(said(&client), "it receives nothing");
         let refused = "FATAL:  could not connect to the primary server: connection refused";
-        assert_eq!(said(&[refused, client[0], client[1]]), refused);
+        let waits = "LOG:  waiting for WAL to become available at 0/300C018";
+        assert_eq!(said(&[refused, waits, client[0], client[1]]), refused);
         let removed = "FATAL:  requested WAL segment 1 has already been removed";
         assert_eq!(said(&[removed, refused, client[1]]), format!("lost: {removed}"));
     }

@@ -206,6 +206,27 @@ fn follows(
     (primary, replica, stop)
 }
 
+/// A replica that has strayed is said to have, for this reason, and follows when it is brought again.
+fn is_made_anew(replica: &mut dyn Instance, primary: &mut dyn Instance, reason: &str) {
+    let stop = StopFlag::default();
+    let said = replica.lapse(&stop).unwrap();
+    assert!(
+        said.contains(&format!("does not follow its primary: {reason}; its log is ")),
+        "{said}"
+    );
+    let mut told = Steps::default();
+    replica
+        .bring_replica(primary, needs(&[], false), &mut Vec::new(), &mut told, &stop)
+        .unwrap();
+    assert!(
+        told.notes.len() == 1 && told.notes[0].ends_with(&format!("is made anew: {reason}")),
+        "{:?}",
+        told.notes
+    );
+    replica.await_caught_up(primary, LIMIT, &stop).unwrap();
+    assert_eq!(replica.lapse(&stop), None);
+}
+
 #[test]
 fn postgresql_is_followed() {
     let primary_settings = setting("max_connections", "123");
@@ -279,6 +300,17 @@ fn postgresql_is_followed() {
     replica.await_caught_up(primary.as_mut(), LIMIT, &stop).unwrap();
     assert_eq!(number(replica.as_ref(), "select count(*) from grown"), 54_000);
     execute(primary.as_ref(), "alter system reset all").unwrap();
+
+    // So is one that somebody has made a server of its own.
+    assert_eq!(replica.lapse(&stop), None);
+    execute(replica.as_ref(), "select pg_promote()").unwrap();
+    execute(replica.as_ref(), "create table own (id int)").unwrap();
+    is_made_anew(
+        replica.as_mut(),
+        primary.as_mut(),
+        "it was promoted and is a server of its own now",
+    );
+    execute(replica.as_ref(), "select from own").unwrap_err();
 
     // A replica that is to be a server of its own begins anew, and is no replica of what it was.
     replica
@@ -360,6 +392,13 @@ fn mariadb_is_followed() {
     );
     replica.await_caught_up(primary.as_mut(), LIMIT, &stop).unwrap();
     assert_eq!(number(replica.as_ref(), "select count(*) from dyno_run.t"), 50_006);
+
+    // So is one that somebody has made a server of its own; one that was only stopped follows again when it is brought.
+    execute(replica.as_ref(), "stop slave").unwrap();
+    let said = replica.lapse(&stop).unwrap();
+    assert!(said.contains("replication is stopped"), "{said}");
+    execute(replica.as_ref(), "reset slave all").unwrap();
+    is_made_anew(replica.as_mut(), primary.as_mut(), "it follows nobody");
 
     // A primary that nobody is to follow keeps no record, and cannot be followed then.
     primary

@@ -8,7 +8,7 @@ use dyno_archive::plan::{Data, Resolved};
 use std::ops::Range;
 
 /// What may be asked of a server.
-const FIELDS: [&str; 6] = ["host", "port", "user", "password", "database", "socket"];
+pub(crate) const FIELDS: [&str; 6] = ["host", "port", "user", "password", "database", "socket"];
 
 /// A place in a text that asks for something of a server.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,19 +21,43 @@ pub(crate) struct Mention<'a> {
     pub place: Range<usize>,
 }
 
-/// All such places of `text`. Doubled braces stand for the braces themselves, as around parameters.
-pub(crate) fn mentions(text: &str) -> impl Iterator<Item = Mention<'_>> {
+/// How many braces a place has on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Braces {
+    One,
+    /// They stand for the braces themselves, as around parameters.
+    Two,
+    /// More on one side than on the other.
+    Other,
+}
+
+/// All places of `text` that are written as one that asks a server, whatever is asked of whom; without outer braces.
+fn written(text: &str) -> impl Iterator<Item = (Mention<'_>, Braces)> {
     text.match_indices('{').filter_map(|(open, _)| {
         let (inside, after) = text.get(open + 1..)?.split_once('}')?;
-        let is_doubled = text[..open].ends_with('{') || after.starts_with('}');
+        let braces = match (text[..open].ends_with('{'), after.starts_with('}')) {
+            (false, false) => Braces::One,
+            (true, true) => Braces::Two,
+            _ => Braces::Other,
+        };
         let (server, field) = inside.split_once('.')?;
-        let is_one = !is_doubled && is_server(server) && FIELDS.contains(&field);
-        is_one.then_some(Mention {
+        let mention = Mention {
             server,
             field,
             place: open..open + inside.len() + 2,
-        })
+        };
+        (is_server(server) && is_server(field)).then_some((mention, braces))
     })
+}
+
+/// All places of `text` that look as if they asked a server: what they ask may be none of [`FIELDS`].
+pub(crate) fn likely(text: &str) -> impl Iterator<Item = Mention<'_>> {
+    written(text).filter_map(|(mention, braces)| (braces == Braces::One).then_some(mention))
+}
+
+/// All places of `text` that ask for something of a server.
+pub(crate) fn mentions(text: &str) -> impl Iterator<Item = Mention<'_>> {
+    likely(text).filter(|mention| FIELDS.contains(&mention.field))
 }
 
 /// `text` with a value in each such place. Values stand in quotes, so those in them are doubled.
@@ -43,13 +67,24 @@ pub(crate) fn mentions(text: &str) -> impl Iterator<Item = Mention<'_>> {
 pub(crate) fn filled<'a>(text: &'a str, value: impl Fn(&Mention<'a>) -> Option<String>) -> Result<String, Mention<'a>> {
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
-    for mention in mentions(text) {
-        let Some(value) = value(&mention) else {
-            return Err(mention);
-        };
-        result.push_str(&text[rest..mention.place.start]);
-        result.push_str(&value.replace('\'', "''"));
-        rest = mention.place.end;
+    for (mention, braces) in written(text).filter(|(mention, _)| FIELDS.contains(&mention.field)) {
+        let place = mention.place.clone();
+        match braces {
+            Braces::Other => {}
+            Braces::Two => {
+                result.push_str(&text[rest..place.start - 1]);
+                result.push_str(&text[place.clone()]);
+                rest = place.end + 1;
+            }
+            Braces::One => {
+                let Some(value) = value(&mention) else {
+                    return Err(mention);
+                };
+                result.push_str(&text[rest..place.start]);
+                result.push_str(&value.replace('\'', "''"));
+                rest = place.end;
+            }
+        }
     }
     result.push_str(&text[rest..]);
     Ok(result)
@@ -122,7 +157,7 @@ mod tests {
         let filled = filled(text, |mention| Some(format!("<{}'{}>", mention.server, mention.field)));
         assert_eq!(
             filled.unwrap(),
-            "host '<far-1''host>', '{a,b}' {{far-1.port}} {far-1.nothing} {rows} '<x''password>'"
+            "host '<far-1''host>', '{a,b}' {far-1.port} {far-1.nothing} {rows} '<x''password>'"
         );
         assert_eq!(super::filled(text, |_| None).unwrap_err().server, "far-1");
     }

@@ -139,7 +139,8 @@ impl Bench<'_> {
                 let lost = lost.map(|error| error.to_string());
                 let reason = lost
                     .or_else(|| self.server_end(&outcome))
-                    .or_else(|| script_end(experiment, &outcome, &heard));
+                    .or_else(|| script_end(experiment, &outcome, &heard))
+                    .or_else(|| self.lapse(servers, &outcome));
                 Ok(recording.close(&outcome, reason))
             }
             Err(error) => {
@@ -163,6 +164,23 @@ impl Bench<'_> {
             Some(Ending::ConnectionsLost(_)) => self.embedded.all().find_map(|instance| instance.post_mortem()),
             _ => None,
         }
+    }
+
+    /// What to say of a run that took its time if a server is no more what it was brought as: without it another load
+    /// was measured, what was read from a replica that does not follow is old, and a server that stands still would be
+    /// waited for with each question.
+    fn lapse(&self, servers: &CellServers<'_>, outcome: &Outcome) -> Option<String> {
+        if outcome.ended_early.is_some() {
+            return None;
+        }
+        servers.all().find_map(|server| {
+            let instance = self.embedded.held(&server.target.to_string())?;
+            let said = instance.lapse(&self.stop.flag())?;
+            Some(match servers.is_one() {
+                true => said,
+                false => format!("server {}: {said}", server.name),
+            })
+        })
     }
 
     /// The campaign is over, or goes on later: nothing of it stays up, and servers that are not ours are as they were.

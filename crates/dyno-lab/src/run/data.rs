@@ -59,9 +59,6 @@ pub(super) fn of_server(server: &CellServer<'_>) -> Data {
 /// Something is asked of a server that it does not have.
 pub(super) fn filled(server: &CellServer<'_>, known: &HashMap<String, Whereabouts>) -> Result<Data, RunError> {
     let mut data = of_server(server);
-    if known.is_empty() {
-        return Ok(data);
-    }
     for sql in [&mut data.setup, &mut data.finish] {
         let part = |mention: &Mention<'_>| known.get(mention.server)?.part(mention.field).map(str::to_owned);
         let text = mention::filled(&sql.text, part).map_err(|mention| RunError::NotThere {

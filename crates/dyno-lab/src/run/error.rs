@@ -45,6 +45,25 @@ pub enum RunError {
          out replica_of, and name its replica by its address"
     )]
     ReplicaElsewhere { server: String, address: String },
+    #[error(
+        "the server {replica} is to be a replica of {primary}, but is {own}, not {other}: leave out its target, so \
+         that it is of the same kind and version"
+    )]
+    ReplicaUnlike {
+        replica: String,
+        own: String,
+        primary: String,
+        other: String,
+    },
+    #[error(
+        "the proxy {proxy} reaches {remote}, which is a private server of another kind of database, over TCP only: add \
+         path = \"tcp\" to {section}"
+    )]
+    ProxyOverTcp {
+        proxy: String,
+        remote: String,
+        section: String,
+    },
     #[error("{{{server}.{field}}} is nothing that this server has; say how to reach it with what it has")]
     NotThere { server: String, field: String },
     /// Another error, of which only the text without passwords is left.

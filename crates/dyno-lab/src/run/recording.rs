@@ -401,6 +401,12 @@ pub(crate) fn conclude(
     let failure = summary.warnings.iter().find(|warning| aborted && ended(warning));
     let failure = failure.map(Warning::to_string);
     let Some(ending) = outcome.ended_early.as_ref() else {
+        if let Some(text) = reason
+            .as_ref()
+            .map(|reason| format!("This run does not count: {reason}."))
+        {
+            summary.warnings.insert(0, Warning::Note { text });
+        }
         return reason.or(failure);
     };
     let asked_for = matches!(ending, Ending::Stopped) && reason.is_none();

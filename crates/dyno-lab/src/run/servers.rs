@@ -3,9 +3,9 @@
 use super::RunError;
 use super::target::{clients, name_of, named};
 use crate::experiment::mention::in_order;
-use dyno_archive::plan::{FurtherServer, Resolved};
+use dyno_archive::plan::{FurtherServer, Path as Route, Resolved};
 use dyno_engine::Stop;
-use dyno_target::target::{Environment, External, Needs, Target, TargetError};
+use dyno_target::target::{Environment, External, Needs, Target, TargetError, product};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -81,6 +81,7 @@ impl<'a> CellServers<'a> {
         };
         servers.check_different()?;
         servers.check_replicas()?;
+        servers.check_proxies()?;
         Ok(servers)
     }
 
@@ -126,23 +127,64 @@ impl<'a> CellServers<'a> {
         }
     }
 
-    /// A server that is there already has the replicas that it has.
+    /// A server that is there already has the replicas that it has, and files of one kind and version are of no use to
+    /// another.
     fn check_replicas(&self) -> Result<(), RunError> {
         let involved = |server: &&CellServer<'_>| server.followed || server.primary().is_some();
-        match self.external().find(|(server, _)| involved(server)) {
-            None => Ok(()),
-            Some((server, address)) => Err(RunError::ReplicaElsewhere {
+        if let Some((server, address)) = self.external().find(|(server, _)| involved(server)) {
+            return Err(RunError::ReplicaElsewhere {
                 server: server.name.clone(),
                 address: address.to_string(),
-            }),
+            });
         }
+        for replica in &self.further {
+            let Some(primary) = self.primary_of(replica) else {
+                continue;
+            };
+            if let (Target::Embedded(one), Target::Embedded(other)) = (&replica.target, &primary.target)
+                && !may_be_alike(one.release(), other.release())
+            {
+                return Err(RunError::ReplicaUnlike {
+                    replica: replica.name.clone(),
+                    own: one.to_string(),
+                    primary: primary.name.clone(),
+                    other: other.to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A private server listens where its clients connect to; what reaches one of another kind needs TCP.
+    fn check_proxies(&self) -> Result<(), RunError> {
+        let reached = self.further.iter().filter_map(|proxy| {
+            let further = proxy.further.filter(|further| !further.foreign.tables.is_empty())?;
+            let remote = self
+                .all()
+                .find(|server| further.behind.as_ref() == Some(&server.name))?;
+            Some((proxy, remote))
+        });
+        for (proxy, remote) in reached {
+            let kind = |server: &CellServer<'_>| product(name_of(&server.experiment)).map(|product| product.key());
+            let by_tcp = remote.target.external().is_some() || remote.experiment.path == Some(Route::Tcp);
+            if !by_tcp && kind(proxy).ok() != kind(remote).ok() {
+                let (proxy, remote) = (proxy.name.clone(), remote.name.clone());
+                let section = match remote == self.main.name {
+                    true => "[server]".to_owned(),
+                    false => format!("[servers.{remote}]"),
+                };
+                return Err(RunError::ProxyOverTcp { proxy, remote, section });
+            }
+        }
+        Ok(())
     }
 
     /// Two names for one server would have it measured twice, and loaded over what was just loaded.
     fn check_different(&self) -> Result<(), RunError> {
         let mut seen: Vec<(String, &str)> = Vec::new();
         for server in self.all() {
-            let address = server.target.to_string();
+            let external = server.target.external().map(|external| external.address());
+            let address = external.unwrap_or_else(|| server.target.to_string());
             if let Some((_, other)) = seen.iter().find(|(known, _)| *known == address) {
                 return Err(RunError::OneServerTwice {
                     one: (*other).to_owned(),
@@ -153,5 +195,82 @@ impl<'a> CellServers<'a> {
             seen.push((address, &server.name));
         }
         Ok(())
+    }
+}
+
+/// A kind of server, and its version as far as that is known.
+type Release<'a> = (&'a str, Option<&'a str>);
+
+/// Whether two servers may be of the same kind and version: 18 may be 18.6.0.
+fn may_be_alike(one: Release<'_>, other: Release<'_>) -> bool {
+    let within = |short: &str, long: &str| {
+        long.strip_prefix(short)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let versions = one.1.zip(other.1);
+    one.0 == other.0 && versions.is_none_or(|(one, other)| within(one, other) || within(other, one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use dyno_archive::plan::Size;
+    use std::path::Path;
+
+    /// What is said of a file with these servers, before any of them is there.
+    fn said(servers: &str) -> String {
+        let file = format!("title = \"t\"\n{servers}\n[[workload]]\nserver = \"a\"\nscript = \"select 1;\"\n");
+        let experiment = Experiment::parse(Path::new("mine.toml"), &file).unwrap();
+        let plan = experiment.plan(Size::Small, &[], None, 7, 2).unwrap();
+        let environment = |name: &str| (name == "DYNO_HOME").then(|| "/nowhere".to_owned());
+        let servers = CellServers::of(&plan.cells[0].experiment, &environment, &Stop::new());
+        servers.map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn a_replica_is_of_the_kind_and_version_of_its_primary() {
+        let with = |target: &str| said(&format!("[servers.a]\nreplica_of = \"main\"\ntarget = \"{target}\""));
+        for other in ["embedded:16", "embedded:mariadb"] {
+            let error = with(other);
+            assert!(
+                error.contains("the server a is to be a replica of main, but is "),
+                "{error}"
+            );
+        }
+        for same in ["embedded", "embedded:18"] {
+            assert_eq!(with(same), "");
+        }
+    }
+
+    #[test]
+    fn a_proxy_reaches_a_private_server_of_another_kind_over_tcp() {
+        let with = |path: &str| {
+            said(&format!(
+                "[server]\ntarget = \"embedded:mariadb\"\n{path}\n[servers.a]\ntarget = \"embedded\"\nbehind = \
+                 \"main\"\nforeign.tables = [\"t\"]"
+            ))
+        };
+        let error = with("");
+        assert!(
+            error.ends_with("over TCP only: add path = \"tcp\" to [server]"),
+            "{error}"
+        );
+        assert_eq!(with("path = \"tcp\""), "");
+    }
+
+    #[test]
+    fn names_of_this_machine_are_one_server() {
+        let address = |host: &str| format!("postgres://u@{host}:5999/d");
+        let with = |one: &str, other: &str| {
+            said(&format!(
+                "[servers.a]\ntarget = \"{}\"\n[servers.b]\ntarget = \"{}\"",
+                address(one),
+                address(other)
+            ))
+        };
+        let error = with("127.0.0.1", "localhost");
+        assert!(error.starts_with("the servers a and b are the same one"), "{error}");
+        assert_eq!(with("127.0.0.1", "127.0.0.2"), "");
     }
 }

@@ -5,7 +5,7 @@ use super::place::Place;
 use super::replica::{ReplicaError, Replicates};
 use super::server::Server;
 use super::{EmbeddedError, tell};
-use crate::host::{SizeError, drop_pages, host_facts, resolve_size};
+use crate::host::{ProcessStat, SizeError, drop_pages, host_facts, resolve_size};
 use crate::target::{
     Armed, Database, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
 };
@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// How long the processes of a server take to end after its connections.
 const ENDING: Duration = Duration::from_millis(200);
+
+/// The state of a process that somebody has stopped (`proc_pid_stat(5)`).
+const STOPPED: char = 'T';
 
 /// What each database does in its own way for a campaign that holds its private server.
 pub(crate) trait Measured: Replicates {
@@ -268,6 +271,20 @@ impl<P: Measured> Instance for Held<P> {
         })
     }
 
+    fn lapse(&self, stop: &StopFlag) -> Option<String> {
+        let server = self.server.as_ref()?;
+        if server.has_exited() {
+            return self.post_mortem();
+        }
+        if ProcessStat::read(server.pid()).is_some_and(|process| process.state == STOPPED) {
+            let log = server.log_path().display();
+            return Some(format!(
+                "the server was stopped by a signal and stands still; its log is {log}"
+            ));
+        }
+        self.place().is_replica().then(|| self.why_strayed(stop))?
+    }
+
     fn clear(&mut self) -> Result<(), TargetError> {
         // What a replica has is its primary's.
         match self.place().is_replica() {
@@ -281,7 +298,14 @@ impl<P: Measured> Instance for Held<P> {
             if !server.has_exited() {
                 progress.step(&format!("Stopping {}", P::PRODUCT.name));
             }
-            server.stop();
+            if let Some(why) = server.stop() {
+                progress.note(&format!(
+                    "The {} {} was ended at once, so its next start recovers: {why}; its log is {}.",
+                    P::PRODUCT.name,
+                    self.name(),
+                    self.place().log.display()
+                ));
+            }
             self.armed = None;
         }
     }

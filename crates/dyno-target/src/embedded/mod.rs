@@ -25,6 +25,7 @@ mod error;
 mod manifest;
 mod progress;
 mod received;
+mod shutdown;
 
 pub use error::EmbeddedError;
 pub(crate) use error::check_name;

@@ -228,6 +228,11 @@ impl Place {
     pub(crate) fn lacks_room(&self, said: &str) -> Option<EmbeddedError> {
         lacks_room(self.product, &self.folder, said)
     }
+
+    /// Whether the disk is full, or was when the server said so lately.
+    pub(crate) fn is_out_of_room(&self) -> bool {
+        self.lacks_room(&self.log_tail()).is_some()
+    }
 }
 
 fn lacks_room(product: &Product, folder: &Path, said: &str) -> Option<EmbeddedError> {

@@ -33,6 +33,9 @@ const FOLLOWING: &str = "following";
 /// How long a replica may take to follow once it is up.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// How long one may take to go on that does not follow at this very moment.
+const MOMENT: Duration = Duration::from_secs(5);
+
 const POLL: Duration = Duration::from_millis(50);
 
 /// What each database does in its own way to follow another server.
@@ -188,7 +191,7 @@ impl<P: Measured> Held<P> {
         let own = P::following(primary.server()?, &self.name(), &settings)?;
         let is_copy = self.place().is_copy_of(primary.place());
         let same = self.settings == settings && self.own == own;
-        if is_copy && same && self.is_up() && matches!(P::state(self.server()?)?, State::Follows) {
+        if is_copy && same && self.is_up() && matches!(P::state(self.server()?), Ok(State::Follows)) {
             return Ok(());
         }
         self.stop(progress);
@@ -227,11 +230,14 @@ impl<P: Measured> Held<P> {
             },
             started => started?,
         }
+        if let State::Lost(reason) = P::state(self.server()?)? {
+            return Ok(Some(reason));
+        }
         P::follow(self.server()?, primary.server()?, None)?;
         self.await_following(stop)
     }
 
-    /// Waits until the replica follows; gives why it is lost, if it is.
+    /// Waits until the replica follows; gives why it does not, if it is lost or does not for too long.
     fn await_following(&self, stop: &StopFlag) -> Result<Option<String>, TargetError> {
         let begun = Instant::now();
         loop {
@@ -247,7 +253,27 @@ impl<P: Measured> Held<P> {
                 return Err(ReplicaError::Stopped.into());
             }
             if begun.elapsed() > LIMIT {
-                return Err(self.does_not_follow(said));
+                return Ok(Some(said));
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// As [`Instance::lapse`](crate::target::Instance::lapse), of a replica that is not stopped.
+    pub(super) fn why_strayed(&self, stop: &StopFlag) -> Option<String> {
+        let begun = Instant::now();
+        loop {
+            let said = match P::state(self.server().ok()?) {
+                Ok(State::Follows) => return None,
+                Ok(State::Lost(reason)) => return Some(self.does_not_follow(reason).to_string()),
+                Ok(State::Tries(said)) => said,
+                Err(error) => error.to_string(),
+            };
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if begun.elapsed() > MOMENT {
+                return Some(self.does_not_follow(said).to_string());
             }
             std::thread::sleep(POLL);
         }

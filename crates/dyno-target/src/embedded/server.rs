@@ -3,6 +3,7 @@
 use super::cluster::{Cluster, Listening, Programs};
 use super::keeper::Process;
 use super::product::Product;
+use super::shutdown::{IDLE, shut_down};
 use super::{EmbeddedError, Progress, socket, stale};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,6 @@ use std::time::{Duration, Instant};
 
 /// How long a start may take. Recovery after a crash replays the whole log and is the reason for the length.
 const START_LIMIT: Duration = Duration::from_secs(600);
-
-/// How long a shutdown in good order may take: it writes all dirty pages.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(600);
 
 const POLL: Duration = Duration::from_millis(10);
 
@@ -158,9 +156,13 @@ impl<P: Programs> Server<P> {
     }
 
     /// Shutdown in good order: open transactions are rolled back, everything is written. If that takes more than ten
-    /// minutes the server is stopped the hard way.
-    pub fn stop(self) {
-        drop(self);
+    /// minutes, or the server does nothing for half a minute, it is stopped the hard way: then the next start recovers
+    /// from the log, and it is said why, as a clause.
+    pub fn stop(self) -> Option<String> {
+        self.shut_down().map(|why| match self.cluster.place.is_out_of_room() {
+            true => format!("{why}; the disk of {} is full", self.cluster.place.folder.display()),
+            false => why,
+        })
     }
 
     /// Ends it without a shutdown: the next start recovers from the log.
@@ -168,13 +170,19 @@ impl<P: Programs> Server<P> {
         self.handle.stop_now();
         drop(self);
     }
+
+    fn shut_down(&self) -> Option<String> {
+        let data = &self.cluster.place.data;
+        // Somebody may have stopped those of its processes that it waits for.
+        stale::wake(P::PRODUCT, data);
+        shut_down(&self.handle.process, P::PRODUCT, data, IDLE)
+    }
 }
 
 impl<P: Programs> Drop for Server<P> {
     fn drop(&mut self) {
-        // Somebody may have stopped those of its processes that it waits for.
-        stale::wake(P::PRODUCT, &self.cluster.place.data);
-        self.handle.process.end(P::PRODUCT.measures(SHUTDOWN_LIMIT));
+        // Who cares has been told.
+        let _ = self.shut_down();
         stale::await_children(P::PRODUCT, &self.cluster.place.data);
         // An empty folder left in /tmp is taken again by the next start.
         let _ = fs::remove_dir_all(&self.sockets);

@@ -119,7 +119,7 @@ pub(crate) fn wake(product: &Product, data: &Path) {
 }
 
 /// All processes of a server on this data folder.
-fn processes_in(product: &Product, data: &Path) -> Vec<Pid> {
+pub(super) fn processes_in(product: &Product, data: &Path) -> Vec<Pid> {
     let Ok(items) = fs::read_dir("/proc") else {
         return Vec::new();
     };

@@ -41,6 +41,17 @@ impl Embedded for EmbeddedOptions {
         Ok(EmbeddedOptions::look(self)?)
     }
 
+    fn release(&self) -> (&'static str, Option<&str>) {
+        let product = match self.maker {
+            Maker::Mariadb => &embedded::MARIADB,
+            Maker::Mysql => &embedded::MYSQL,
+        };
+        (
+            product.name,
+            Some(&*self.version).filter(|version| *version != embedded::SYSTEM),
+        )
+    }
+
     fn check_data(&self, data: &Data) -> Result<(), TargetError> {
         Ok(data::check(data)?)
     }

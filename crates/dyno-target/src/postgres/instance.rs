@@ -3,7 +3,7 @@
 use super::Client;
 use super::data::template;
 use super::database::PostgresDatabase;
-use super::embedded::{self, EmbeddedOptions, Installation, Server};
+use super::embedded::{self, EmbeddedOptions, Installation, POSTGRESQL, Server};
 use super::scope::Scope;
 use super::settings::{plan_for, with_connections};
 use crate::embedded::cluster::role_of;
@@ -36,6 +36,10 @@ impl Embedded for EmbeddedOptions {
 
     fn look(&self) -> Result<String, TargetError> {
         Ok(EmbeddedOptions::look(self)?)
+    }
+
+    fn release(&self) -> (&'static str, Option<&str>) {
+        (POSTGRESQL.name, EmbeddedOptions::release(self).ok().flatten())
     }
 
     fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError> {

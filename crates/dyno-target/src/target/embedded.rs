@@ -38,6 +38,9 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
     /// It has to be installed, and is not.
     fn look(&self) -> Result<String, TargetError>;
 
+    /// Its kind, and its version as far as that is named: one that is installed shows it only when it is looked for.
+    fn release(&self) -> (&'static str, Option<&str>);
+
     /// Refuses data that it cannot load, as far as that can be seen without a server.
     ///
     /// # Errors
@@ -134,6 +137,11 @@ pub trait Instance: Any + Send {
 
     /// What to say of a run whose connections were lost, if that is because the server ended.
     fn post_mortem(&self) -> Option<String>;
+
+    /// What to say of a run at whose end a server is not what it was brought as: it ended, it was stopped by a signal
+    /// and stands still, or it is a replica that does not follow its primary any more, or does not answer. One that is
+    /// about to follow again has a moment for it, unless `stop` is raised.
+    fn lapse(&self, stop: &StopFlag) -> Option<String>;
 
     /// Removes what the last run worked on; what was loaded stays.
     ///

@@ -29,6 +29,12 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// Its address as it is shown, with one name for this machine: two by which the same server is meant are alike.
+    fn address(&self) -> String {
+        let local = ["@localhost:", "@[::1]:"].into_iter();
+        local.fold(self.to_string(), |address, name| address.replace(name, "@127.0.0.1:"))
+    }
+
     /// How clients connect to each of its hosts.
     fn routes(&self) -> Vec<Route>;
 

@@ -23,6 +23,7 @@ mod failures;
 mod frozen;
 mod interrupts;
 mod kills;
+mod lapses;
 mod leftovers;
 mod lexis;
 mod lua;

@@ -116,6 +116,7 @@ impl Reader<'_> {
             let help = "give a single statement that has rows";
             return Err(self.source.complain(span, "`sql` is empty", help));
         }
+        self.check_no_mentions(&sql, &span)?;
         self.check_placeholders(&sql, span)?;
         Ok(Some(sql))
     }

@@ -58,6 +58,7 @@ impl Reader<'_> {
         }
         if let Some(value) = section.get("data") {
             let data = Section::of(self.source, format!("[{key}.data]"), value, &DATA_KEYS)?;
+            self.check_mentions(self.main_server(), value)?;
             dialect.setup = self.sql(&data, "setup")?;
             dialect.fill = self.fill(&data)?;
             dialect.finish = self.sql(&data, "finish")?;

@@ -8,6 +8,7 @@ mod data;
 mod dialect;
 mod factors;
 mod lua;
+mod mentions;
 mod plan;
 mod published;
 mod servers;
@@ -148,8 +149,11 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
             reader.dialect(database, &others, value)?;
         }
     }
+    if let Some(data) = file.get("data") {
+        reader.check_mentions(reader.main_server(), data)?;
+    }
     if let Some(servers) = file.get("servers") {
-        reader.check_servers(servers, file.get("data"))?;
+        reader.check_servers(servers)?;
     }
     if let Some(value) = file.get("phases") {
         reader.phases(value)?;

@@ -3,7 +3,6 @@
 use super::Reader;
 use super::data::SERVER_KEYS;
 use crate::experiment::diagnostic::Diagnostic;
-use crate::experiment::mention::mentions;
 use crate::experiment::section::{Section, option_value, scalar};
 use crate::experiment::servers::ServerPlan;
 use crate::experiment::set::{PLAN, SETTINGS, STAGE};
@@ -11,6 +10,7 @@ use crate::experiment::{Experiment, did_you_mean};
 use crate::lua::OPTIONS;
 use crate::nearest::nearest;
 use dyno_archive::plan::{Foreign, MAIN};
+use dyno_text::one_line;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -19,6 +19,9 @@ pub(super) const FURTHER_KEYS: [&str; 5] = ["data", "behind", "foreign", "replic
 
 /// What begins the names of other values, or names the main server's sections.
 const TAKEN: [&str; 7] = [SETTINGS, STAGE, PLAN, OPTIONS, "server", "servers", "data"];
+
+/// The longest name of a server, in characters: folders and accounts of its have longer ones.
+const LONGEST_NAME: usize = 48;
 
 impl Reader<'_> {
     /// Reads the further servers. `bare` is the experiment with its parameters and nothing else.
@@ -57,7 +60,7 @@ impl Reader<'_> {
     }
 
     fn check_server_name(&self, name: &str, span: Range<usize>) -> Result<(), Diagnostic> {
-        self.check_name("a server", name, span.clone())?;
+        self.check_server_letters(name, span.clone())?;
         if TAKEN.contains(&name) {
             let message = format!("a server cannot be called `{name}`");
             let help = format!("`{name}.` begins the names of other values; choose another");
@@ -73,6 +76,20 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Makes sure that folders, accounts and the like can be called by this name of a server.
+    fn check_server_letters(&self, name: &str, span: Range<usize>) -> Result<(), Diagnostic> {
+        self.check_name("a server", name, span.clone())?;
+        let help = if name.len() > LONGEST_NAME {
+            format!("it has {} characters; choose one of at most {LONGEST_NAME}", name.len())
+        } else if name.starts_with(['-', '_']) {
+            "begin with a letter or digit".to_owned()
+        } else {
+            return Ok(());
+        };
+        let message = format!("`{}` cannot name a server", one_line(name, LONGEST_NAME));
+        Err(self.source.complain(span, message, help))
+    }
+
     /// What the main server is called.
     pub(super) fn main_server(&self) -> &str {
         self.experiment.server_name.as_deref().unwrap_or(MAIN)
@@ -81,7 +98,7 @@ impl Reader<'_> {
     /// Reads the name of the main server.
     pub(super) fn server_name(&mut self, server: &Section<'_>) -> Result<(), Diagnostic> {
         if let Some((name, span)) = server.text("name")? {
-            self.check_name("a server", &name, span.clone())?;
+            self.check_server_letters(&name, span.clone())?;
             if TAKEN.contains(&name.as_str()) {
                 let message = format!("a server cannot be called `{name}`");
                 return Err(self.source.complain(span, message, "choose another name"));
@@ -102,7 +119,18 @@ impl Reader<'_> {
             let help = "it says what a proxy shows of the server behind it: add behind = \"…\"";
             return Err(self.source.complain(value.span(), "`foreign` is of no use here", help));
         }
-        foreign.tables = table.texts("tables")?.into_iter().map(|(table, _)| table).collect();
+        for (name, span) in table.texts("tables")? {
+            let message = match foreign.tables.contains(&name) {
+                _ if name.trim().is_empty() => "a table has no name".to_owned(),
+                true => format!("`{name}` is named twice"),
+                false => {
+                    foreign.tables.push(name);
+                    continue;
+                }
+            };
+            let help = "name each table of the server behind it that is to be seen";
+            return Err(self.source.complain(span, message, help));
+        }
         for (name, _, value) in table.entries().filter(|(name, ..)| *name != "tables") {
             let value = option_value(self.source, name, value)?.to_string();
             foreign.options.insert(name.to_owned(), value);
@@ -110,12 +138,8 @@ impl Reader<'_> {
         Ok(foreign)
     }
 
-    /// Makes sure that servers name each other as can be: `servers` and `data` are what the file has of them.
-    pub(super) fn check_servers(
-        &self,
-        servers: &Spanned<DeValue<'_>>,
-        data: Option<&Spanned<DeValue<'_>>>,
-    ) -> Result<(), Diagnostic> {
+    /// Makes sure that servers name each other as can be: `servers` is what the file has of them.
+    pub(super) fn check_servers(&self, servers: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         for (name, _, value) in Section::open(self.source, "[servers]", servers)?.entries() {
             let section = Section::open(self.source, format!("[servers.{name}]"), value)?;
             let (behind, primary) = (section.text("behind")?, section.text("replica_of")?);
@@ -132,10 +156,9 @@ impl Reader<'_> {
                 self.check_replica(&section, &primary, span)?;
             }
             if let Some(data) = section.get("data") {
-                self.check_mentions(data)?;
+                self.check_mentions(name, data)?;
             }
         }
-        data.map_or(Ok(()), |data| self.check_mentions(data))?;
         self.whole(servers.span())
     }
 
@@ -149,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// Makes sure that `server` is the name of one server.
-    fn check_one_server(&self, server: &str, span: Range<usize>) -> Result<(), Diagnostic> {
+    pub(super) fn check_one_server(&self, server: &str, span: Range<usize>) -> Result<(), Diagnostic> {
         self.check_server(server, span.clone())?;
         if self
             .experiment
@@ -202,25 +225,46 @@ impl Reader<'_> {
         };
         Err(self.source.complain(span, message, help))
     }
+}
 
-    /// Makes sure that the SQL in a section of data asks for servers that there are.
-    fn check_mentions(&self, data: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
-        let data = Section::open(self.source, "data", data)?;
-        for key in ["setup", "finish"] {
-            let Some((text, span)) = data.text(key)? else { continue };
-            for mention in mentions(&text) {
-                let written = &text[mention.place.clone()];
-                let place = self.place_of(written, &span);
-                let counted = mention.server.rsplit_once('-').is_some_and(|(of, _)| {
-                    let plan = self.experiment.servers.get(of);
-                    plan.is_some_and(|plan| plan.count.is_some())
-                });
-                // Which of several there are depends on the cell.
-                if !counted {
-                    self.check_one_server(mention.server, place)?;
-                }
-            }
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use std::path::Path;
+
+    /// What is said of a file with this.
+    fn said(text: &str) -> String {
+        let file = format!("title = \"t\"\n{text}\n[[workload]]\nscript = \"select 1\"\n");
+        let read = parse(Path::new("mine.toml"), &file);
+        read.map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn a_name_that_nothing_can_be_called_by_is_told_with_its_place() {
+        for name in ["_x", "-x"] {
+            let error = said(&format!("[servers.{name}]"));
+            assert!(
+                error.starts_with(&format!("mine.toml:2:10: `{name}` cannot name a server")),
+                "{error}"
+            );
+            assert!(error.ends_with("begin with a letter or digit"), "{error}");
         }
-        Ok(())
+        assert_eq!(said(&format!("[servers.{}]", "a".repeat(48))), "");
+        let error = said(&format!("[server]\nname = \"{}\"", "a".repeat(300)));
+        assert!(
+            error.ends_with("it has 300 characters; choose one of at most 48"),
+            "{error}"
+        );
+        let message = error.lines().next().unwrap_or_default();
+        assert!(message.len() < 100, "{message}");
+    }
+
+    #[test]
+    fn foreign_tables_have_names_and_each_its_own() {
+        let with = |tables: &str| said(&format!("[servers.a]\nbehind = \"main\"\nforeign.tables = [{tables}]"));
+        assert_eq!(with("\"t\", \"u\""), "");
+        let error = with("\"t\", \"t\"");
+        assert!(error.starts_with("mine.toml:4:24: `t` is named twice"), "{error}");
+        assert!(with("\" \"").contains("a table has no name"));
     }
 }

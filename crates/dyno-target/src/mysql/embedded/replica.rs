@@ -37,8 +37,8 @@ const KEPT_S: u32 = 24 * 3600;
 const LEFT_OUT: [&str; 4] = ["master.info", "relay-log.info", "multi-master.info", "ib_buffer_pool"];
 
 /// Errors of a replica's connection after which it can follow no more: the primary does not have what it asks for any
-/// more, or both are the same server (MariaDB, "Error Codes").
-const LOST: [&str; 2] = ["1236", "1593"];
+/// more, both are the same server, or the primary does not let it in (MariaDB, "Error Codes").
+const LOST: [&str; 3] = ["1236", "1593", "1045"];
 
 /// What a replica begins with.
 pub struct Copied {
@@ -220,8 +220,10 @@ fn state_of(status: Option<&HashMap<String, String>>) -> State {
     match (connected, executes) {
         // The connection stands before the primary finds that it does not have what it is to send.
         ("Yes", "Yes") if !of("Master_Log_File").is_empty() => State::Follows,
-        _ if of("Last_IO_Error").is_empty() => State::Tries(of("Slave_IO_State").to_owned()),
-        _ => State::Tries(of("Last_IO_Error").to_owned()),
+        _ if !of("Last_IO_Error").is_empty() => State::Tries(of("Last_IO_Error").to_owned()),
+        ("No", _) => State::Tries("replication is stopped".to_owned()),
+        (_, "No") => State::Tries("it receives changes, but executing them is stopped".to_owned()),
+        _ => State::Tries(of("Slave_IO_State").to_owned()),
     }
 }
 
@@ -314,6 +316,8 @@ mod tests {
         ];
         assert!(matches!(status(&runs), State::Follows));
         assert!(matches!(status(&runs[..2]), State::Tries(_)));
+        let stopped = status(&[("Slave_IO_Running", "No"), ("Slave_SQL_Running", "No")]);
+        assert!(matches!(stopped, State::Tries(said) if said == "replication is stopped"));
         let purged = status(&[("Last_IO_Errno", "1236"), ("Last_IO_Error", "purged")]);
         assert!(matches!(purged, State::Lost(said) if said == "purged"));
         let failed = status(&[("Last_SQL_Errno", "1062"), ("Last_SQL_Error", "Duplicate entry")]);

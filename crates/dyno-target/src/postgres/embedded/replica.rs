@@ -9,6 +9,7 @@ use crate::embedded::EmbeddedError;
 use crate::embedded::copy::Copy;
 use crate::embedded::place::Place;
 use crate::embedded::replica::{ReplicaError, Replicates, State};
+use crate::patience::SAMPLE;
 use crate::postgres::{AskError, Client};
 use crate::target::TargetError;
 use std::fs;
@@ -49,6 +50,12 @@ const LOST: [&str; 5] = [
     "is not in this server's history",
     "highest timeline",
 ];
+
+/// What lines of a replica's log have in them that say how it fares in following.
+const OF_FOLLOWING: [&str; 4] = ["WAL", "primary server", "replication", "timeline"];
+
+/// How lines begin that tell what failed; others add to them, such as with a client's statement.
+const FAILURES: [&str; 3] = ["ERROR:", "FATAL:", "PANIC:"];
 
 impl Replicates for Installation {
     /// The connection that has a slot, which keeps the log for as long as it is open.
@@ -111,20 +118,18 @@ impl Replicates for Installation {
     }
 
     fn state(replica: &Server) -> Result<State, TargetError> {
-        let mut client = replica.connection("postgres").connect()?;
+        // One that stands still does not follow.
+        let mut client = replica.connection("postgres").connect_with_patience(SAMPLE)?;
         // The connection stands before the primary finds that it does not have what it is to send.
-        let status = "select from pg_stat_wal_receiver where status = 'streaming' and latest_end_lsn is not null";
-        let status = client.query_opt(status, &[]);
-        if asked("ask a replica whether it follows", status)?.is_some() {
-            return Ok(State::Follows);
-        }
-        let tail = replica.cluster().place.log_tail();
-        Ok(
-            match tail.lines().rfind(|line| LOST.iter().any(|lost| line.contains(lost))) {
-                Some(line) => State::Lost(message(line)),
-                None => State::Tries(tail.lines().last().map(message).unwrap_or_default()),
-            },
-        )
+        let status = "select pg_is_in_recovery(), exists (select from pg_stat_wal_receiver where status = 'streaming' \
+                      and latest_end_lsn is not null)";
+        let row = asked("ask a replica whether it follows", client.query_one(status, &[]))?;
+        let (is_standby, streams): (bool, bool) = (row.get(0), row.get(1));
+        Ok(match (is_standby, streams) {
+            (false, _) => State::Lost("it was promoted and is a server of its own now".to_owned()),
+            (true, true) => State::Follows,
+            (true, false) => state_by_log(&replica.cluster().place.log_tail()),
+        })
     }
 
     fn position(primary: &Server) -> Result<String, TargetError> {
@@ -221,6 +226,23 @@ fn leaves_out(path: &Path) -> bool {
         || (is_in_base && name.starts_with("pg_internal.init"))
 }
 
+/// What the end of the log of a standby says that receives nothing.
+fn state_by_log(tail: &str) -> State {
+    let messages: Vec<String> = tail.lines().map(message).collect();
+    let last_with = |words: &[&str]| {
+        let is_failure = |message: &&String| FAILURES.iter().any(|failure| message.starts_with(failure));
+        let found = messages
+            .iter()
+            .filter(is_failure)
+            .rfind(|message| words.iter().any(|word| message.contains(word)));
+        found.cloned()
+    };
+    match last_with(&LOST) {
+        Some(said) => State::Lost(said),
+        None => State::Tries(last_with(&OF_FOLLOWING).unwrap_or_else(|| "it receives nothing".to_owned())),
+    }
+}
+
 /// A line of the log without what stands before the message.
 fn message(line: &str) -> String {
     line.split_once("] ").map_or(line, |(_, said)| said).trim().to_owned()
@@ -256,5 +278,28 @@ mod tests {
                     WAL segment 000000010000000000000001 has already been removed";
         assert!(message(line).starts_with("FATAL:  could not"));
         assert_eq!(message("none"), "none");
+    }
+    #[test]
+    fn the_reason_is_no_line_of_the_log_that_happens_to_be_the_last() {
+        let said = |lines: &[&str]| {
+            let lines = lines
+                .iter()
+                .map(|line| format!("2026-11-24 12:00:00.000 UTC [7] {line}"));
+            match state_by_log(&lines.collect::<Vec<_>>().join("\n")) {
+                State::Lost(said) => format!("lost: {said}"),
+                State::Tries(said) => said,
+                State::Follows => String::new(),
+            }
+        };
+        let client = [
+            "ERROR:  division by zero",
+            "STATEMENT:  select 1/0 from primary server WAL",
+        ];
+        assert_eq!(said(&client), "it receives nothing");
+        let refused = "FATAL:  could not connect to the primary server: connection refused";
+        let waits = "LOG:  waiting for WAL to become available at 0/300C018";
+        assert_eq!(said(&[refused, waits, client[0], client[1]]), refused);
+        let removed = "FATAL:  requested WAL segment 1 has already been removed";
+        assert_eq!(said(&[removed, refused, client[1]]), format!("lost: {removed}"));
     }
 }

@@ -9,6 +9,7 @@ use mysql_common::constants::{CapabilityFlags, Command as Com, StatusFlags};
 
 use pending::{Command, Execution, Pending, Step};
 
+use super::authentication::Plugin;
 use super::capture::Capture;
 use super::framing::{Expect, Framing, Kind, Packet};
 use super::greeting::Greeting;
@@ -72,7 +73,7 @@ pub struct MySession {
     connection_id: u32,
     version: Box<str>,
     /// By which plug-in the server has let us in.
-    method: &'static str,
+    plugin: Option<Plugin>,
     /// Until the server lets us in.
     pub(super) start_up: Option<Box<StartUp>>,
     config: Arc<MyConfig>,
@@ -125,7 +126,7 @@ impl MySession {
             content: None,
             connection_id: 0,
             version: Box::default(),
-            method: "",
+            plugin: None,
             start_up: Some(Box::default()),
             config,
         }
@@ -148,7 +149,7 @@ impl MySession {
 
     /// The plug-in by which the server has let us in, such as `caching_sha2_password`; empty before that.
     pub fn log_in_method(&self) -> &'static str {
-        self.method
+        self.plugin.map_or("", Plugin::name)
     }
 
     /// The connection's number, as `SHOW PROCESSLIST` and `KILL` know it; 0 until the server has greeted.
@@ -407,7 +408,7 @@ impl MySession {
             Some(0xFF) => Err(self.lost(server_error::parse_refusal(body)?)),
             Some(0) if start_up.is_logging_in() => {
                 self.status = Ended::ok(body)?.status;
-                self.method = start_up.method();
+                self.plugin = start_up.plugin();
                 self.start_up = None;
                 self.framing.expect(Expect::Nothing);
                 Ok(Some(Event::Started))

@@ -2,7 +2,7 @@
 
 use mysql_common::constants::CapabilityFlags;
 
-use super::authentication::{Authentication, Privacy};
+use super::authentication::{Authentication, Plugin, Privacy};
 use super::framing::Framing;
 use super::greeting::{Agreed, Greeting, write_answer, write_tls_request};
 use super::packet::write;
@@ -120,11 +120,11 @@ impl StartUp {
         matches!(self.stage, Stage::LoggingIn(_))
     }
 
-    /// The plug-in of the log-in that is under way; empty before that.
-    pub(super) fn method(&self) -> &'static str {
+    /// The plug-in of the log-in, if that is under way.
+    pub(super) fn plugin(&self) -> Option<Plugin> {
         match &self.stage {
-            Stage::LoggingIn(authentication) => authentication.plugin().name(),
-            _ => "",
+            Stage::LoggingIn(authentication) => Some(authentication.plugin()),
+            _ => None,
         }
     }
 

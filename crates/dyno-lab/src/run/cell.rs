@@ -16,7 +16,7 @@ use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{ErrorLimit, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_load::{Ready as Load, no_log};
-use dyno_target::target::TargetError;
+use dyno_target::target::{Passwords, TargetError};
 use dyno_text::one_line;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -117,6 +117,7 @@ impl Bench<'_> {
             sampling: self.sampling,
             threads: &self.threads,
             notes: ready.notes.clone(),
+            passwords: Passwords::new(all().flat_map(Ready::passwords)),
             preparation: Some(ready.preparation.clone()),
             stop: self.stop,
         };

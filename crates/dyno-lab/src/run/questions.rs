@@ -1,11 +1,11 @@
 //! What the author of an experiment asks the server around the load: checks, without which a run does not count, and
 //! rows that are kept with it.
 
-use super::{Beside, Progress};
+use super::{Entry, Progress};
 use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
-use dyno_target::target::{Asked, Control, Database, Passwords, TargetError, TextRows};
+use dyno_target::target::{Asked, Control, Passwords, TargetError, TextRows};
 use std::path::Path;
 
 /// Why a question is left open.
@@ -68,16 +68,12 @@ pub(super) struct Answers {
 }
 
 impl Questions {
-    /// Gets ready to ask the main server's `database`, and those `beside` it, what `experiment` asks.
+    /// Gets ready to ask the servers of a run what its experiment asks.
     ///
     /// # Errors
     /// No connection.
-    pub fn of(
-        experiment: &Resolved,
-        database: &dyn Database,
-        beside: &[Beside<'_>],
-        stop: &Stop,
-    ) -> Result<Self, TargetError> {
+    pub fn of(entry: &Entry<'_>) -> Result<Self, TargetError> {
+        let experiment = entry.experiment;
         let (checks, outputs) = (experiment.checks.clone(), experiment.outputs.clone());
         let asked = |server: Option<&str>| {
             let of_checks = checks.iter().map(|check| &check.question);
@@ -85,25 +81,24 @@ impl Questions {
                 .chain(&outputs)
                 .any(|question| question.server.as_deref() == server)
         };
-        let further = beside.iter().map(|beside| (Some(beside.name), beside.database));
-        let servers = std::iter::once((None, database)).chain(further);
+        let further = entry.beside.iter().map(|beside| (Some(beside.name), beside.database));
+        let servers = std::iter::once((None, entry.database)).chain(further);
         let servers = servers
             .filter(|(server, _)| asked(*server))
             .map(|(server, database)| {
                 Ok(Server {
                     name: server.map(str::to_owned),
-                    control: database.control(&stop.flag())?,
+                    control: database.control(&entry.stop.flag())?,
                     is_lost: false,
                 })
             })
             .collect::<Result<_, TargetError>>()?;
-        let reached = std::iter::once(database).chain(beside.iter().map(|beside| beside.database));
         Ok(Self {
             checks,
             outputs,
             servers,
-            stop: stop.clone(),
-            passwords: Passwords::of(reached.map(|database| database.reach())),
+            stop: entry.stop.clone(),
+            passwords: entry.passwords.clone(),
         })
     }
 

@@ -48,6 +48,13 @@ impl Ready {
         })
     }
 
+    /// The passwords by which it is reached, also in ways that the load does not take.
+    pub fn passwords(&self) -> Vec<String> {
+        let mut passwords = self.database.reach().passwords();
+        passwords.push(self.whereabouts.password.clone());
+        passwords
+    }
+
     /// As what is beside the main server.
     pub fn beside(&self) -> Beside<'_> {
         Beside {

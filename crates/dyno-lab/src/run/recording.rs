@@ -22,7 +22,7 @@ use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
 use dyno_script::Example;
 use dyno_target::host::host_facts;
-use dyno_target::target::{Control, Database, DatabaseSizes, Route, TableSizes, TargetError};
+use dyno_target::target::{Control, Database, DatabaseSizes, Passwords, Route, TableSizes, TargetError};
 use jiff::Zoned;
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,8 @@ pub struct Entry<'a> {
     pub preparation: Option<Preparation>,
     /// What is to be kept in mind already, as sentences.
     pub notes: Vec<String>,
+    /// What no answer of a server may show.
+    pub passwords: Passwords,
     /// What ends waiting for the server before and after the load.
     pub stop: &'a Stop,
 }
@@ -131,7 +133,7 @@ impl<'a> RunRecording<'a> {
         let host = host_facts(database.data_folder());
         let mut warnings: Vec<_> = settings::durability(&server).into_iter().collect();
         warnings.append(&mut settings::differing(control.differences(entry.settings)?));
-        let mut questions = Questions::of(experiment, database, &entry.beside, entry.stop)?;
+        let mut questions = Questions::of(&entry)?;
         let answers = questions.ask(When::Before, progress);
         if answers.are_stopped {
             return Err(RunError::Stopped);

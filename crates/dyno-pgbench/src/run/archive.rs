@@ -9,7 +9,7 @@ use dyno_lab::run::{Entry, Progress, RunError, RunRecording};
 use dyno_target::postgres::PostgresDatabase;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::scope::Scope;
-use dyno_target::target::word_without_secrets;
+use dyno_target::target::{Passwords, word_without_secrets};
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,6 +48,7 @@ pub fn open<'a>(
         examples: None,
         threads: &options.threading,
         preparation: None,
+        passwords: Passwords::default(),
         notes: Vec::new(),
         stop,
     };

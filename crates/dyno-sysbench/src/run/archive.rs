@@ -11,7 +11,7 @@ use dyno_archive::plan::{
 };
 use dyno_engine::{Stop, ThreadOptions};
 use dyno_lab::run::{Entry, Progress, RunRecording};
-use dyno_target::target::Database;
+use dyno_target::target::{Database, Passwords};
 use dyno_target::{mysql, postgres};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,6 +53,7 @@ pub fn open<'a>(
         examples: None,
         threads: &ThreadOptions::default(),
         preparation: None,
+        passwords: Passwords::default(),
         notes: Vec::new(),
         stop,
     };

@@ -1,7 +1,6 @@
 //! Passwords of servers, hidden in what servers say: one that reaches another knows how to log in there, and whoever
 //! asks it is told.
 
-use super::Reach;
 use dyno_text::HIDDEN;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt;
@@ -26,12 +25,6 @@ impl Passwords {
         written.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         written.dedup();
         Self { written }
-    }
-
-    /// The passwords with which servers are reached.
-    #[must_use]
-    pub fn of<'a>(servers: impl IntoIterator<Item = Reach<'a>>) -> Self {
-        Self::new(servers.into_iter().flat_map(Reach::passwords))
     }
 
     /// `text` without them; where it was cut off, also without the begin of one.
@@ -77,6 +70,7 @@ fn begun(text: &str, password: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::postgres::address::ConnectionInfo;
+    use crate::target::Reach;
 
     fn hidden(password: &str, text: &str) -> String {
         Passwords::new([password.to_owned()]).hidden_in(text)
@@ -125,7 +119,7 @@ mod tests {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         let env = |name: &str| (name == "PGPASSFILE").then(|| file.display().to_string());
         let info = ConnectionInfo::resolve(Some("postgres://ann@h1,h2/x"), &env).unwrap();
-        let all = Passwords::of([Reach::Postgres(&info)]);
+        let all = Passwords::new(Reach::Postgres(&info).passwords());
         assert_eq!(all.hidden_in("s3cret1, s3cret2"), "***, ***");
     }
 }

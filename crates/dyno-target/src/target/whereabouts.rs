@@ -70,8 +70,9 @@ impl Reach<'_> {
         }
     }
 
-    /// The passwords with which its hosts are logged in to.
-    pub(super) fn passwords(self) -> Vec<String> {
+    /// The passwords with which its hosts are logged in to. They are not to be shown.
+    #[must_use]
+    pub fn passwords(self) -> Vec<String> {
         match self {
             Self::Postgres(info) => info.passwords(),
             Self::Mysql(info) => info.passwords(),

@@ -47,6 +47,12 @@ impl<'a> EmbeddedServers<'a> {
         Some((one.as_mut(), other.as_mut()))
     }
 
+    /// The server of this name, if it is held.
+    pub(super) fn held(&self, name: &str) -> Option<&dyn Instance> {
+        let found = self.held.iter().find(|(held, _)| held == name);
+        found.map(|(_, instance)| instance.as_ref())
+    }
+
     /// Stops all servers but those that are `wanted`, and lets go of them: the one that came up last first, as it may
     /// need those before it.
     pub(super) fn keep(&mut self, wanted: &[String], progress: &mut dyn Progress) {

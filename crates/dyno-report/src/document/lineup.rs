@@ -38,7 +38,8 @@ pub(super) fn table<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> 
             let further = experiment.further(name);
             let is = further.map(|further| relation(further.behind.as_ref(), further.replica_of.as_ref()));
             said.is.extend(is.filter(|is| !is.is_empty()));
-            said.targets.extend(seen.target.as_ref().map(Address::shown).map(str::to_owned));
+            said.targets
+                .extend(seen.target.as_ref().map(Address::shown).map(str::to_owned));
             let settings = seen.settings.iter().map(|(name, value)| format!("{name} = {value}"));
             said.settings.insert(settings.collect::<Vec<_>>().join(", "));
             let its = seen.workloads.iter().map(|workload| workload.name.clone());
@@ -68,7 +69,9 @@ pub(super) fn table<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> 
     });
     let table = Table {
         caption: String::new(),
-        columns: ["server", "is", "target", "settings asked for", "workloads"].map(text).into(),
+        columns: ["server", "is", "target", "settings asked for", "workloads"]
+            .map(text)
+            .into(),
         rows: rows.collect(),
     };
     without_empty_columns(table)

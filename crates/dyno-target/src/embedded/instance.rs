@@ -14,9 +14,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the processes of a server take to end after its connections.
-const ENDING: Duration = Duration::from_millis(200);
-
 /// What each database does in its own way for a campaign that holds its private server.
 pub(crate) trait Measured: Replicates {
     /// What is to be known of data that was prepared.
@@ -257,9 +254,11 @@ impl<P: Measured> Instance for Held<P> {
         &self.settings
     }
 
-    fn post_mortem(&self) -> Option<String> {
+    fn post_mortem(&self, patience: Duration) -> Option<String> {
         let server = self.server.as_ref()?;
-        std::thread::sleep(ENDING);
+        if !server.has_exited() {
+            std::thread::sleep(patience);
+        }
         server.has_exited().then(|| {
             format!(
                 "the server ended during the measurement; its log is {}",

@@ -110,8 +110,8 @@ pub trait Instance: Any + Send {
     /// What the server was started with.
     fn settings(&self) -> &[(String, String)];
 
-    /// What to say of a run whose connections were lost, if that is because the server ended.
-    fn post_mortem(&self) -> Option<String>;
+    /// What to say of a run if the server ended during it. One that is about to end has so long for it.
+    fn post_mortem(&self, patience: Duration) -> Option<String>;
 
     /// Removes what the last run worked on; what was loaded stays.
     ///

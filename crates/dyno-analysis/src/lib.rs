@@ -14,6 +14,7 @@ mod causes;
 mod checkpoints;
 pub mod comparison;
 mod descheduled;
+mod lag;
 mod limits;
 pub mod plans;
 pub mod progress;
@@ -33,6 +34,7 @@ mod cases;
 
 pub use campaign::campaign_warnings;
 pub(crate) use campaign::settings;
+pub use lag::lag;
 
 use dyno_archive::Run;
 use dyno_archive::analysis::{Analysis, Dip};

@@ -73,6 +73,10 @@ impl SampleWriter {
 
 /// A number without digits that no counter or clock has: rounded to six decimals.
 fn exact(number: f64) -> f64 {
+    // A position in a log is so large that it would not survive it.
+    if number.fract() == 0.0 {
+        return number;
+    }
     (number * 1e6).round() / 1e6
 }
 

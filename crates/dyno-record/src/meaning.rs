@@ -95,6 +95,15 @@ pub enum Meaning {
     /// How much of the log of the one it follows this server, a standby, has not executed as far as it knows of it, in
     /// bytes.
     OwnLagBytes,
+    /// Where the log ends that other servers follow, as a number that means the same place on this server and on those
+    /// that follow it; grows, by at least as much as bytes are written.
+    FollowedPosition,
+    /// Bytes written to the log that other servers follow; grows.
+    FollowedBytes,
+    /// Up to where this server, a standby, has executed the log of the one that it follows, as a position there; grows.
+    ExecutedPosition,
+    /// How long the server took to answer for the sample, in milliseconds.
+    SampleMs,
 
     /// How often a statement was executed; of the whole run, like all that follow.
     Calls,

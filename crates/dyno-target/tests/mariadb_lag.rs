@@ -117,6 +117,13 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
     assert!((1.0..30.0).contains(&greatest), "{lags:?}");
     assert_eq!(lags.first().unwrap().1, 0.0, "{lags:?}");
     assert_eq!(lags.last().unwrap().1, 0.0, "{lags:?}");
+    // Both say in the same way where they are in the log.
+    let executed = series(&told, Meaning::ExecutedPosition);
+    assert!(executed.is_sorted_by(|one, other| one.1 <= other.1), "{executed:?}");
+    let told = watch(sampler_set(&source.connection("followed"), true, None), || seconds(1.5));
+    let followed = series(&told, Meaning::FollowedPosition);
+    assert_eq!(executed.last().unwrap().1, followed.last().unwrap().1);
+    assert!(series(&told, Meaning::FollowedBytes).last().unwrap().1 > 0.0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod support;
 use dyno_target::mysql::embedded::EmbeddedOptions as MariadbOptions;
 use dyno_target::target::{Embedded, Instance, KillSwitch, Needs, Progress};
 use std::path::PathBuf;
+use std::time::Duration;
 use support::holder::wait_for;
 use support::{home, options};
 
@@ -27,7 +28,7 @@ const NEEDS: Needs<'static> = Needs {
 fn up(server: &dyn Embedded, switch: &KillSwitch) -> Box<dyn Instance> {
     let mut instance = server.hold(switch, &mut Quiet).unwrap();
     instance.bring(NEEDS, false, &mut Vec::new(), &mut Quiet).unwrap();
-    assert_eq!(instance.post_mortem(), None);
+    assert_eq!(instance.post_mortem(Duration::ZERO), None);
     instance
 }
 
@@ -48,7 +49,9 @@ fn two_at_once(main: &dyn Embedded) {
 
     switch.stop_now();
     for instance in [&first, &second] {
-        wait_for("the end of the server", || instance.post_mortem().is_some());
+        wait_for("the end of the server", || {
+            instance.post_mortem(Duration::ZERO).is_some()
+        });
     }
     drop((first, second));
     // What was killed starts again, and is known to the switch until it ends in good order.

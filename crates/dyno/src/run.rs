@@ -138,7 +138,7 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
         (1, ..) => {
             let what = match finished.only_archive {
                 true => "the archived run is incomplete",
-                false => "the run ended early",
+                false => "the run is incomplete",
             };
             return finished.failure.as_ref().map(|why| format!("{what}: {why}"));
         }

@@ -185,7 +185,16 @@ impl Around {
                 record.growth = growth(&before, &after, &*self.control);
                 record.tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
             }
-            Err(error) => notes.push(about(&self.name, &format!("{error}."))),
+            // It comes first, for it may have been gone for long.
+            Err(error) => notes.insert(
+                0,
+                about(
+                    &self.name,
+                    &format!(
+                        "it did not answer after the load, so what is said of it may end before the load did: {error}."
+                    ),
+                ),
+            ),
         }
         if let Some(plans) = &mut self.plans
             && let Err(error) = plans.after(&mut *self.control, names, come_upon)

@@ -20,6 +20,10 @@ use dyno_target::target::{Passwords, TargetError};
 use dyno_text::one_line;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a server that has closed its connections may take to end.
+const ENDING: Duration = Duration::from_millis(200);
 
 /// What all runs of a campaign have in common.
 pub(super) struct Bench<'a> {
@@ -139,10 +143,10 @@ impl Bench<'_> {
                 }
                 let lost = lost.map(|error| error.to_string());
                 let reason = lost
-                    .or_else(|| self.server_end(&outcome))
+                    .or_else(|| self.server_end(servers, &outcome))
                     .or_else(|| script_end(experiment, &outcome, &heard))
                     .or_else(|| self.lapse(servers, &outcome));
-                Ok(recording.close(&outcome, reason))
+                Ok(recording.close_when(&outcome, reason, || self.catch_up_after(servers)))
             }
             Err(error) => {
                 let error = lost.unwrap_or_else(|| error.into());
@@ -159,12 +163,23 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// What to say instead of how the load ended, if it ended because the server did.
-    fn server_end(&mut self, outcome: &Outcome) -> Option<String> {
-        match &outcome.ended_early {
-            Some(Ending::ConnectionsLost(_)) => self.embedded.all().find_map(|instance| instance.post_mortem()),
-            _ => None,
-        }
+    /// What to say instead of how the load ended, if one of the servers has ended: without it another load was measured
+    /// than the one asked for, even if no client was connected to it.
+    fn server_end(&mut self, servers: &CellServers<'_>, outcome: &Outcome) -> Option<String> {
+        let mut patience = match &outcome.ended_early {
+            Some(Ending::ConnectionsLost(_)) => ENDING,
+            // What was waited for has ended in good order.
+            _ => Duration::ZERO,
+        };
+        let said = servers.all().find_map(|server| {
+            let instance = self.embedded.held(&server.target.to_string())?;
+            let said = instance.post_mortem(std::mem::take(&mut patience))?;
+            Some((server, said))
+        });
+        said.map(|(server, said)| match servers.is_one() {
+            true => said,
+            false => format!("server {}: {said}", server.name),
+        })
     }
 
     /// What to say of a run that took its time if a server is no more what it was brought as: without it another load

@@ -2,7 +2,7 @@
 //! rows that are kept with it.
 
 use super::{Entry, Progress};
-use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
+use dyno_archive::plan::{Check, Question, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
 use dyno_target::target::{Asked, Control, Passwords, TargetError, TextRows};

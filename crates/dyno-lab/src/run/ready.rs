@@ -14,7 +14,7 @@ use dyno_target::target::{
     Data, Database, Embedded, External, ForeignTables, Instance, Part, Passwords, Route, Target, Wanted, Whereabouts,
 };
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A database that a run can begin on.
 pub(super) struct Ready {
@@ -62,7 +62,7 @@ impl Ready {
             settings: &self.settings,
             database: &*self.database,
             notes: self.notes.clone(),
-            preparation: (!self.is_replica).then(|| self.preparation.clone()),
+            preparation: Some(self.preparation.clone()),
         }
     }
 }
@@ -95,18 +95,22 @@ impl<'a> Remote<'a> {
         &self,
         proxy: &dyn Database,
         notes: &mut Vec<String>,
-        progress: &mut dyn Progress,
+        (steps, progress): (&mut Steps, &mut dyn Progress),
         stop: &Stop,
     ) -> Result<(), RunError> {
-        progress.step(&format!("Linking the tables of {}", self.name));
+        steps.begin(Part::Link(self.name), progress);
         let mut control = proxy.control(&stop.flag())?;
         notes.extend(control.link(self.database.reach().into(), &self.tables)?);
+        steps.end();
         Ok(())
     }
 }
 
 /// How long a replica may take, when everything is loaded, to have it all.
 const CATCH_UP: Duration = Duration::from_secs(300);
+
+/// How long all replicas together may take for that after the load.
+const CATCH_UP_AFTER: Duration = Duration::from_secs(10);
 
 /// How the clients of a private server are to connect.
 fn route(experiment: &Resolved) -> Option<Route> {
@@ -156,9 +160,15 @@ impl Bench<'_> {
                 self.stop,
             )?;
         }
-        for server in &servers.further {
-            let caught_up = self.catch_up(servers, server);
+        for ready in all.iter_mut().filter(|ready| ready.is_replica) {
+            let Some(server) = servers.further.iter().find(|server| server.name == ready.name) else {
+                continue;
+            };
+            let mut steps = Steps::default();
+            steps.begin(Part::CatchUp, progress);
+            let caught_up = self.catch_up(servers, server, CATCH_UP);
             caught_up.map_err(|cause| servers.about(server, cause))?;
+            ready.preparation.steps.extend(steps.done());
         }
         let place = |ready: &Ready| servers.further.iter().position(|server| server.name == ready.name);
         all.sort_by_key(|ready| place(ready).map_or(0, |place| place + 1));
@@ -179,7 +189,7 @@ impl Bench<'_> {
         let mut steps = Steps::default();
         let ready = match &server.target {
             Target::Embedded(embedded) => match servers.primary_of(server) {
-                Some(primary) => self.ready_replica(server, &**embedded, primary, progress),
+                Some(primary) => self.ready_replica(server, &**embedded, primary, (&mut steps, progress)),
                 None => self.ready_embedded(server, &**embedded, &data, remote, (&mut steps, progress)),
             },
             Target::External(external) => {
@@ -198,7 +208,7 @@ impl Bench<'_> {
         server: &CellServer<'_>,
         embedded: &dyn Embedded,
         primary: &CellServer<'_>,
-        progress: &mut dyn Progress,
+        (steps, progress): (&mut Steps, &mut dyn Progress),
     ) -> Result<Ready, RunError> {
         let mut notes = Vec::new();
         let settings = settings(&server.experiment);
@@ -209,18 +219,44 @@ impl Bench<'_> {
         };
         let needs = server.needs(&settings);
         let stop = self.stop.flag();
-        replica.bring_replica(primary, needs, &mut notes, &mut Told(progress), &stop)?;
+        replica.bring_replica(primary, needs, &mut notes, &mut steps.told(progress), &stop)?;
+        steps.end();
         Ready::on(server, replica, notes)
     }
 
-    /// Waits until a replica has all that its primary has; nothing for other servers.
-    fn catch_up(&mut self, servers: &CellServers<'_>, server: &CellServer<'_>) -> Result<(), RunError> {
+    /// Waits until a replica has all that its primary has, but not for longer than `limit`; nothing for other servers.
+    fn catch_up(
+        &mut self,
+        servers: &CellServers<'_>,
+        server: &CellServer<'_>,
+        limit: Duration,
+    ) -> Result<(), RunError> {
         let stop = self.stop.flag();
         let primary = servers.primary_of(server).map(|primary| primary.target.to_string());
         let both = primary.and_then(|primary| self.embedded.two(&server.target.to_string(), &primary));
         both.map_or(Ok(()), |(replica, primary)| {
-            Ok(replica.await_caught_up(primary, CATCH_UP, &stop)?)
+            Ok(replica.await_caught_up(primary, limit, &stop)?)
         })
+    }
+
+    /// Waits after the load until replicas have all that their primaries have, so that what they are asked then does
+    /// not depend on how fast they are. Gives what is to be known of those that are not waited for any more, as
+    /// sentences.
+    pub(super) fn catch_up_after(&mut self, servers: &CellServers<'_>) -> Vec<String> {
+        let begun = Instant::now();
+        let mut notes = Vec::new();
+        for server in servers.further.iter().filter(|server| server.primary().is_some()) {
+            let left = CATCH_UP_AFTER.saturating_sub(begun.elapsed());
+            if let Err(error) = self.catch_up(servers, server, left) {
+                notes.push(format!(
+                    "Server {}: its checks, outputs and sizes after the load may not have all that its primary has. It \
+                     was waited for for {:.1} s: {error}.",
+                    server.name,
+                    begun.elapsed().as_secs_f64()
+                ));
+            }
+        }
+        notes
     }
 
     fn ready_embedded(
@@ -250,7 +286,7 @@ impl Bench<'_> {
         steps.end();
         let database = instance.database(None)?;
         if let Some(remote) = remote {
-            remote.link(&*database, &mut notes, progress, self.stop)?;
+            remote.link(&*database, &mut notes, (steps, progress), self.stop)?;
         }
         rest(&*database, &mut notes, steps, progress, self.stop)?;
         if experiment.data.cache == Cache::Cold {
@@ -300,7 +336,7 @@ impl Bench<'_> {
         self.check_stop()?;
         if let Some(remote) = remote {
             self.external.add_linked(&set.server, &experiment.name);
-            remote.link(&*database, &mut notes, progress, self.stop)?;
+            remote.link(&*database, &mut notes, (steps, progress), self.stop)?;
         }
         rest(&*database, &mut notes, steps, progress, self.stop)?;
         warm(&*database, experiment, &mut notes, steps, progress, self.stop)?;

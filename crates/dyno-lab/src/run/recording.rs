@@ -255,7 +255,18 @@ impl<'a> RunRecording<'a> {
     /// Sums up the load, which is over. `reason` is what to say instead of how it ended, if the caller knows better:
     /// the run is not complete then.
     #[must_use]
-    pub fn close(mut self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
+    pub fn close(self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
+        self.close_when(outcome, reason, Vec::new)
+    }
+
+    /// The same of a run whose servers are looked at once more when they are `settled`, which gives what is to be kept
+    /// in mind, as sentences. Nothing is sampled any more by then.
+    pub(super) fn close_when(
+        mut self,
+        outcome: &Outcome,
+        reason: Option<String>,
+        settled: impl FnOnce() -> Vec<String>,
+    ) -> FinishedRun {
         let come_upon = self.recorder.come_upon().to_vec();
         let Recorded {
             mut summary,
@@ -272,6 +283,7 @@ impl<'a> RunRecording<'a> {
         };
         // Whoever ends a run early does not want to wait, and a server that did it may be gone or stand still.
         if outcome.ended_early.is_none() && !is_spoilt {
+            self.notes.extend(settled());
             let before = self.sizes_before;
             let after = self.control.await_sessions_end();
             let after = after.and_then(|()| self.control.sizes());
@@ -541,8 +553,9 @@ mod tests {
     fn a_load_that_went_well_is_not_talked_about() {
         assert_eq!(concluded(&outcome(None, 0), Some(4.0), None), (vec![], None));
         // Unless it turns out that it was disturbed.
-        let (_, failure) = concluded(&outcome(None, 0), Some(4.0), Some("another dyno"));
+        let (said, failure) = concluded(&outcome(None, 0), Some(4.0), Some("another dyno"));
         assert_eq!(failure.as_deref(), Some("another dyno"));
+        assert_eq!(said, ["This run does not count: another dyno."]);
     }
 
     #[test]

@@ -49,14 +49,19 @@ impl Steps {
         self.has_loaded
     }
 
-    /// All steps of a run on this data, which another run may have loaded.
-    pub fn preparation(mut self, data: &Data, loaded_by: Option<String>) -> Preparation {
+    /// All steps so far.
+    pub fn done(mut self) -> Vec<PreparationStep> {
         self.end();
+        self.done
+    }
+
+    /// All steps of a run on this data, which another run may have loaded.
+    pub fn preparation(self, data: &Data, loaded_by: Option<String>) -> Preparation {
         let foreign = data.is_some() && !self.has_loaded;
         Preparation {
             found: foreign && loaded_by.is_none(),
             loaded_by: loaded_by.filter(|_| foreign),
-            steps: self.done,
+            steps: self.done(),
         }
     }
 }

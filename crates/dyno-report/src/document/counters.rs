@@ -104,11 +104,26 @@ impl Counters {
             Panel::new("purge", "Old versions of rows", "transactions")
                 .level(Meaning::TransactionsToPurge, "yet to be removed"),
             Panel::new("lag", "Standby behind", "bytes").level(Meaning::StandbyLagBytes, "slowest standby"),
-            Panel::new("behind", "Behind the server it follows", "s").level(Meaning::StandbyLagS, "this server"),
-            Panel::new("unread", "Behind the server it follows", "bytes")
-                .level(Meaning::OwnLagBytes, "log not yet executed by this server"),
         ];
         Self::new(grid, &format!("Sessions and {page}s read"), "", panels)
+    }
+
+    /// How far this server is behind the one that it follows: by what `is_known` of both, or only as it says itself,
+    /// from `server.csv`.
+    #[must_use]
+    pub fn lag(grid: Grid, is_known: bool) -> Self {
+        let panels = [
+            Panel::new("behind", "In time", "s").level(Meaning::StandbyLagS, "behind"),
+            Panel::new("unread", "In the log", "bytes").level(Meaning::OwnLagBytes, "not yet executed"),
+        ];
+        let note = match is_known {
+            true => {
+                "What it has not even received counts, as far as samples of both servers show it: less than what \
+                 happens between two samples may not be seen."
+            }
+            false => "As the server says itself: whether it has received everything, it does not know.",
+        };
+        Self::new(grid, "Behind the server that it follows", note, panels)
     }
 
     /// CPU of the load's machine, from `host.csv`.

@@ -1,10 +1,11 @@
 //! What was run on what: everything that somebody needs who wants to repeat a run, or to know whether another may be
 //! compared with it.
 
+use super::lineup;
 use super::model::{Block, Section, Table, Value};
 use super::parts::{code, in_full, paragraph, section, table};
 use super::results::pacing;
-use super::table::{FACTS, exactly, facts, number, text, words};
+use super::table::{FACTS, exactly, facts, number, text, without_empty_columns, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
 use dyno_archive::plan::{Address, Fill, Levels, LuaScript, Prepare, Resolved, Workload, shown_parameter};
 use dyno_archive::summary::Pacing;
@@ -49,6 +50,9 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
     result
         .sections
         .push(of_runs(section("environment-server", "The server", server)));
+    let servers = table(lineup::table(all_cells(parts))).into_iter().collect();
+    let servers = section("environment-servers", "All servers", servers);
+    result.sections.push(in_full(servers));
     let kinds = by_kind(&runs);
     for (number, (kind, of_kind)) in kinds.iter().enumerate() {
         let (id, title) = match kinds.len() {
@@ -84,6 +88,17 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
     }
     result.sections.retain(|section| !section.blocks.is_empty());
     result
+}
+
+/// The experiments of all cells of these campaigns.
+fn all_cells<'a>(parts: &[(&'a Campaign, Vec<&Run>)]) -> impl Iterator<Item = &'a Resolved> {
+    let records = parts.iter().filter_map(|(campaign, _)| campaign.record.as_ref().ok());
+    records.flat_map(|record| {
+        let cells = record.cells.iter().map(|cell| &cell.experiment);
+        std::iter::once(&record.experiment)
+            .filter(|_| record.cells.is_empty())
+            .chain(cells)
+    })
 }
 
 /// The experiment of each campaign as it was put to each database, but the same one only once.
@@ -384,9 +399,11 @@ fn host(runs: &[&RunRecord]) -> Table {
 }
 
 fn workloads(experiment: &Resolved) -> Vec<Block> {
+    let several = !experiment.servers.is_empty();
     let row = |workload: &Workload| {
         vec![
             words(workload.name.as_str()),
+            words(if several { experiment.server_of(workload) } else { "" }),
             exactly(workload.clients as u64),
             exactly(workload.threads as u64),
             words(workload.protocol.to_string()),
@@ -397,6 +414,7 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
         caption: String::new(),
         columns: vec![
             text("workload"),
+            text("server"),
             number("clients", ""),
             number("threads", ""),
             text("protocol"),
@@ -404,6 +422,7 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
         ],
         rows: experiment.workloads.iter().map(row).collect(),
     };
+    let load = without_empty_columns(load);
     let parameters = Table {
         caption: "Parameters of the scripts; factors may set others".to_owned(),
         columns: vec![text("parameter"), text("value")],

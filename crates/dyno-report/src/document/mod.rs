@@ -23,6 +23,7 @@ mod headline;
 mod heat;
 mod latency;
 mod layout;
+mod lineup;
 mod matrix;
 mod measures;
 mod metrics;

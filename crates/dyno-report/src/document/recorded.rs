@@ -40,6 +40,8 @@ pub(super) struct Recorded<'a> {
 pub(super) struct Sampled {
     pub log: Counters,
     pub sessions: Counters,
+    /// How far it is behind the server that it follows.
+    pub lag: Counters,
     pub cpu: Counters,
     pub storage: Counters,
     pub waits: Waits,
@@ -107,7 +109,7 @@ impl<'a> Recorded<'a> {
                 (thread::Builder::new().spawn_scoped(scope, read), time_s)
             });
             let mut recorded = Self::empty(run, &times, runs);
-            recorded.samples = with_samples.then(|| Sampled::read(run, grid, &recorded.server.words));
+            recorded.samples = with_samples.then(|| Sampled::read(run, grid, &recorded.server.words, None));
             recorded.annotations.set_phases(phases);
             for row in run.intervals().into_iter().flatten() {
                 recorded.interval(&row);
@@ -163,17 +165,23 @@ fn latency(run: &Run, grid: Grid, facts: &[WorkloadFacts], phases: &[PhaseRecord
 }
 
 impl Sampled {
-    pub(super) fn read(run: &Run, grid: Grid, words: &Words) -> Self {
+    /// Reads what was sampled of the server of `run`. Its `lag`, if it is known better than it says itself, was made of
+    /// the samples of several servers.
+    pub(super) fn read(run: &Run, grid: Grid, words: &Words, lag: Option<&Samples>) -> Self {
         let mut sampled = Self {
             log: Counters::log(grid, words),
             sessions: Counters::sessions(grid, words),
+            lag: Counters::lag(grid, lag.is_some()),
             cpu: Counters::cpu(grid),
             storage: Counters::storage(grid),
             waits: Waits::new(grid),
         };
-        let of_server = [&mut sampled.log, &mut sampled.sessions];
+        let of_server = [&mut sampled.log, &mut sampled.sessions, &mut sampled.lag];
         let samples = run.server_samples(|meaning| of_server.iter().any(|counters| counters.wants(meaning)));
-        of_server.into_iter().for_each(|counters| push_all(counters, &samples));
+        let [log, sessions, behind] = of_server;
+        push_all(log, &samples);
+        push_all(sessions, &samples);
+        push_all(behind, lag.unwrap_or(&samples));
         let of_host = [&mut sampled.cpu, &mut sampled.storage];
         let samples = run.host_samples(|meaning| of_host.iter().any(|counters| counters.wants(meaning)));
         of_host.into_iter().for_each(|counters| push_all(counters, &samples));

@@ -105,6 +105,9 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
         RunState::Incomplete if has_no_last_word(recorded) => {
             "The run ended early, or its end could not be archived. This is what was recorded until then.".to_owned()
         }
+        RunState::Incomplete if took_its_time(recorded) => {
+            format!("The run took its whole time, but does not count{because}.")
+        }
         RunState::Incomplete => {
             format!("The run ended early{because}. This is what was measured until then.")
         }
@@ -119,6 +122,13 @@ fn lacks_only_archive(recorded: &Recorded) -> bool {
     let has = |wanted: fn(&Warning) -> bool| warnings.clone().any(wanted);
     has(|warning| matches!(warning, Warning::ArchiveStopped { .. }))
         && !has(|warning| matches!(warning, Warning::EndedEarly { .. } | Warning::Aborted { .. }))
+}
+
+/// Whether a run is incomplete for another reason than that it, or a part of it, ended early.
+fn took_its_time(recorded: &Recorded) -> bool {
+    let early = |warning: &Warning| matches!(warning, Warning::EndedEarly { .. } | Warning::Aborted { .. });
+    let summary = recorded.summary.as_ref();
+    summary.is_ok_and(|summary| !summary.warnings.iter().any(early))
 }
 
 /// Whether the archive does not say how a run ended.
@@ -265,6 +275,7 @@ fn server(recorded: &Recorded) -> Vec<Block> {
     )));
     blocks.extend(table(super::happened::others(recorded.run)));
     blocks.extend(figure(sampled.sessions.figure("sessions", annotations)));
+    blocks.extend(figure(sampled.lag.figure("lag", annotations)));
     blocks
 }
 

@@ -4,18 +4,20 @@ use super::annotations::Annotations;
 use super::around;
 use super::environment;
 use super::happened::{checkpoints, others};
+use super::lineup;
 use super::model::{Section, Table, Value};
 use super::parts::{figure, in_full, paragraph, section, table};
 use super::recorded::{Recorded, Sampled};
 use super::results::growth;
-use super::table::{number, text, value, with_details, words};
+use super::table::{number, text, value, with_details, without_empty_columns, words};
 use super::waits::Waits;
 use crate::figures::one_line;
 use dyno_analysis::summary::sums;
 use dyno_archive::plan::{MAIN, WARMUP};
 use dyno_archive::summary::WorkloadSummary;
-use dyno_archive::{Run, RunRecord, ServerOfRun};
+use dyno_archive::{Run, RunRecord, Samples, ServerOfRun};
 use dyno_record::Meaning;
+use dyno_stats::Running;
 
 /// The tables over all servers; none if there is only one.
 pub(super) fn tables(recorded: &Recorded, servers: &[ServerOfRun]) -> Vec<Table> {
@@ -80,44 +82,83 @@ fn by_server(record: &RunRecord, workloads: &[WorkloadSummary]) -> Table {
 /// What each server is, and the CPU time that its processes took in the measured time, if they are on this machine.
 fn work(run: &Run, record: &RunRecord, servers: &[ServerOfRun]) -> Table {
     let measured = measured(record);
-    let row = |name: &str, target: &str, what: String, run: &Run| {
+    let row = |name: &str, target: &str, what: String, run: &Run, lag: Option<Samples>| {
+        let ended_s = measured.and_then(|time_s| sampled_until(run, time_s));
         let cpu_s = measured.and_then(|time_s| server_cpu_s(run, time_s));
         let lasts_s = measured.map(|(start_s, end_s)| end_s - start_s);
         let cores = cpu_s.zip(lasts_s).map(|(cpu_s, lasts_s)| cpu_s / lasts_s);
+        let behind = [Meaning::StandbyLagS, Meaning::OwnLagBytes]
+            .map(|meaning| mean_and_most(lag.as_ref()?, meaning, measured?));
+        let [lag_s, lag_bytes] = behind.map(|figures| [figures.map(|(mean, _)| mean), figures.map(|(_, most)| most)]);
         vec![
             words(name),
             words(what),
             words(one_line(target)),
             value(cpu_s),
             value(cores),
+            value(lag_s[0]),
+            value(lag_s[1]),
+            value(lag_bytes[0].map(f64::round)),
+            value(lag_bytes[1].map(f64::round)),
+            value(ended_s),
         ]
     };
-    let rows = std::iter::once(row(main(record), &record.target, String::new(), run));
+    let rows = std::iter::once(row(main(record), &record.target, String::new(), run, None));
     let rows = rows.chain(servers.iter().map(|server| {
         let target = server.run.record.as_ref().map_or("", |record| record.target.as_str());
-        row(&server.name, target, what_of(server), &server.run)
+        let lag = lag_of(server, run, servers);
+        row(&server.name, target, what_of(server), &server.run, lag)
     }));
+    let rows: Vec<_> = rows.collect();
+    let behind = match servers.iter().any(|server| server.replica_of.is_some()) {
+        true => ", and how far replicas were behind",
+        false => "",
+    };
     let table = Table {
-        caption: "Servers, with the CPU time of their processes while it was measured".to_owned(),
+        caption: format!("Servers, with the CPU time of their processes while it was measured{behind}"),
         columns: vec![
             text("server"),
             text("is"),
             text("database"),
             number("CPU time", "s"),
             number("CPU", "cores"),
+            number("lag, mean", "s"),
+            number("lag, most", "s"),
+            number("lag, mean", "bytes"),
+            number("lag, most", "bytes"),
+            number("sampled until", "s"),
         ],
-        rows: rows.collect(),
+        rows,
     };
-    with_details(table, &["database"])
+    without_empty_columns(with_details(table, &["database"]))
+}
+
+/// How far a replica was behind its primary, if that is known.
+fn lag_of(server: &ServerOfRun, run: &Run, servers: &[ServerOfRun]) -> Option<Samples> {
+    let primary = server.replica_of.as_ref()?;
+    let further = servers.iter().find(|other| other.name == *primary);
+    dyno_analysis::lag(&server.run, further.map_or(run, |further| &further.run))
+}
+
+/// The last sample of a server, if it did not answer to the end of the measured time.
+fn sampled_until(run: &Run, (_, end_s): (f64, f64)) -> Option<f64> {
+    let samples = run.server_samples(|meaning| meaning == Meaning::SampleMs);
+    let last_s = *samples.at_s.last()?;
+    (last_s + MISSED_S < end_s).then_some(last_s)
+}
+
+/// The mean of what was sampled in the measured time, and the greatest value.
+fn mean_and_most(samples: &Samples, meaning: Meaning, (start_s, end_s): (f64, f64)) -> Option<(f64, f64)> {
+    let all = samples.at_s.iter().zip(samples.column(meaning)?);
+    let within = all.filter(|(at_s, value)| value.is_finite() && (start_s..=end_s + LATE_S).contains(*at_s));
+    let mut values = Running::new();
+    within.for_each(|(_, value)| values.add(*value));
+    values.mean().zip(values.max())
 }
 
 /// What a server is to another one.
 fn what_of(server: &ServerOfRun) -> String {
-    match (&server.behind, &server.replica_of) {
-        (Some(other), _) => format!("proxy of {other}"),
-        (None, Some(other)) => format!("replica of {other}"),
-        (None, None) => String::new(),
-    }
+    lineup::relation(server.behind.as_ref(), server.replica_of.as_ref())
 }
 
 /// When the measured time began and ended.
@@ -130,6 +171,9 @@ fn measured(record: &RunRecord) -> Option<(f64, f64)> {
 
 /// The last sample of a measured time is taken this much after its end at most.
 const LATE_S: f64 = 0.5;
+
+/// Samples are a second apart; so many seconds without any are not by chance.
+const MISSED_S: f64 = 2.5;
 
 /// The CPU time that the processes of the server of `run` took between two instants: what was sampled, put in
 /// proportion, as samples are not taken just then. `None` if they are not on this machine.
@@ -148,11 +192,11 @@ fn server_cpu_s(run: &Run, (start_s, end_s): (f64, f64)) -> Option<f64> {
 /// A section for each server beside the main one.
 pub(super) fn sections(recorded: &Recorded, servers: &[ServerOfRun]) -> Vec<Section> {
     let each = servers.iter().zip(2..);
-    each.map(|(server, number)| of_server(recorded, server, number))
+    each.map(|(server, number)| of_server(recorded, servers, server, number))
         .collect()
 }
 
-fn of_server(recorded: &Recorded, server: &ServerOfRun, number: usize) -> Section {
+fn of_server(recorded: &Recorded, servers: &[ServerOfRun], server: &ServerOfRun, number: usize) -> Section {
     let id = format!("server-{number}");
     let traits = server.run.traits();
     let Ok(record) = &server.run.record else {
@@ -165,7 +209,10 @@ fn of_server(recorded: &Recorded, server: &ServerOfRun, number: usize) -> Sectio
     blocks.extend(around::preparation(&server.run));
     blocks.extend(record.summary.as_ref().map(growth).and_then(table));
     let sampled = match &recorded.samples {
-        Some(_) => Some(Sampled::read(&server.run, recorded.grid, &traits.words)),
+        Some(_) => {
+            let lag = lag_of(server, recorded.run, servers);
+            Some(Sampled::read(&server.run, recorded.grid, &traits.words, lag.as_ref()))
+        }
         None => None,
     };
     let waits = match &sampled {
@@ -193,6 +240,7 @@ fn of_server(recorded: &Recorded, server: &ServerOfRun, number: usize) -> Sectio
             sampled.waits.figure(&format!("{id}-waits"), &annotations),
             sampled.log.figure(&format!("{id}-wal"), &annotations),
             sampled.sessions.figure(&format!("{id}-sessions"), &annotations),
+            sampled.lag.figure(&format!("{id}-lag"), &annotations),
         ];
         let figures = figures.into_iter().filter_map(figure).collect();
         chapters.push(section(format!("{id}-over-time"), "Over time", figures));

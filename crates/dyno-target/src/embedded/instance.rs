@@ -14,9 +14,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the processes of a server take to end after its connections.
-const ENDING: Duration = Duration::from_millis(200);
-
 /// The state of a process that somebody has stopped (`proc_pid_stat(5)`).
 const STOPPED: char = 'T';
 
@@ -260,9 +257,11 @@ impl<P: Measured> Instance for Held<P> {
         &self.settings
     }
 
-    fn post_mortem(&self) -> Option<String> {
+    fn post_mortem(&self, patience: Duration) -> Option<String> {
         let server = self.server.as_ref()?;
-        std::thread::sleep(ENDING);
+        if !server.has_exited() {
+            std::thread::sleep(patience);
+        }
         server.has_exited().then(|| {
             format!(
                 "the server ended during the measurement; its log is {}",
@@ -274,7 +273,7 @@ impl<P: Measured> Instance for Held<P> {
     fn lapse(&self, stop: &StopFlag) -> Option<String> {
         let server = self.server.as_ref()?;
         if server.has_exited() {
-            return self.post_mortem();
+            return self.post_mortem(Duration::ZERO);
         }
         if ProcessStat::read(server.pid()).is_some_and(|process| process.state == STOPPED) {
             let log = server.log_path().display();

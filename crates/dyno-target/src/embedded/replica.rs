@@ -12,7 +12,7 @@ use super::place::{Place, random_text};
 use super::server::Server;
 use crate::host::check_room;
 use crate::kept::bytes_below;
-use crate::target::{Instance as _, Progress, StopFlag, TargetError};
+use crate::target::{Instance as _, Part, Progress, StopFlag, TargetError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -77,6 +77,15 @@ pub(crate) trait Replicates: Programs + Sized {
 
     /// Whether a replica has executed all changes up to there. May wait for a second.
     fn has(replica: &Server<Self>, position: &str) -> Result<bool, TargetError>;
+}
+
+/// Tells of what happens within a part what does not end that.
+struct Within<'a>(&'a mut dyn Progress);
+
+impl Progress for Within<'_> {
+    fn note(&mut self, text: &str) {
+        self.0.note(text);
+    }
 }
 
 /// Whether a replica follows.
@@ -208,7 +217,7 @@ impl<P: Measured> Held<P> {
         let copied = self.copy(primary, progress, stop)?;
         // What the primary is asked for may depend on where it listens by now.
         self.own = P::following(primary.server()?, &self.name(), &self.settings)?;
-        self.start(progress)?;
+        self.start_within(Part::Follow(&called(self)), progress)?;
         P::follow(self.server()?, primary.server()?, Some(&copied))?;
         match self.await_following(stop)? {
             None => Ok(self.place().mark_replica(&self.place().data, FOLLOWING)?),
@@ -223,7 +232,7 @@ impl<P: Measured> Held<P> {
         progress: &mut dyn Progress,
         stop: &StopFlag,
     ) -> Result<Option<String>, TargetError> {
-        match self.start(progress) {
+        match self.start_within(Part::Follow(&called(self)), progress) {
             Err(TargetError::Other(error)) => match error.downcast_ref() {
                 Some(EmbeddedError::Start { status, .. }) => return Ok(Some(format!("it did not start ({status})"))),
                 _ => return Err(TargetError::Other(error)),
@@ -235,6 +244,12 @@ impl<P: Measured> Held<P> {
         }
         P::follow(self.server()?, primary.server()?, None)?;
         self.await_following(stop)
+    }
+
+    /// Starts the server as a part of what makes it ready.
+    fn start_within(&mut self, part: Part<'_>, progress: &mut dyn Progress) -> Result<(), TargetError> {
+        progress.part(part);
+        self.start(&mut Within(progress))
     }
 
     /// Waits until the replica follows; gives why it does not, if it is lost or does not for too long.
@@ -295,7 +310,7 @@ impl<P: Measured> Held<P> {
         progress: &mut dyn Progress,
         stop: &StopFlag,
     ) -> Result<P::Copied, TargetError> {
-        progress.step(&format!("Copying the data to {}", called(self)));
+        progress.part(Part::Replica(&called(self)));
         primary.place().mark_followed()?;
         check_room(&self.place().folder, bytes_below(&primary.place().folder))?;
         let password = primary.place().password.clone();

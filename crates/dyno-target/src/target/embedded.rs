@@ -135,8 +135,8 @@ pub trait Instance: Any + Send {
     /// What the server was started with.
     fn settings(&self) -> &[(String, String)];
 
-    /// What to say of a run whose connections were lost, if that is because the server ended.
-    fn post_mortem(&self) -> Option<String>;
+    /// What to say of a run if the server ended during it. One that is about to end has so long for it.
+    fn post_mortem(&self, patience: Duration) -> Option<String>;
 
     /// What to say of a run at whose end a server is not what it was brought as: it ended, it was stopped by a signal
     /// and stands still, or it is a replica that does not follow its primary any more, or does not answer. One that is

@@ -15,6 +15,14 @@ pub enum Part<'a> {
     Vacuum,
     /// A run gets its copy of what was loaded.
     Copy,
+    /// The tables of this server are made to be seen in a proxy.
+    Link(&'a str),
+    /// The replica that is called so gets a copy of what its primary has.
+    Replica(&'a str),
+    /// The replica that is called so starts, and follows its primary when this is over.
+    Follow(&'a str),
+    /// A replica executes what its primary has done before the load.
+    CatchUp,
     /// The database is brought to rest.
     Settle,
     /// The data is read into the cache.
@@ -46,6 +54,10 @@ impl fmt::Display for Part<'_> {
             Self::Finish => "Finishing the schema",
             Self::Vacuum => "Vacuuming and analyzing",
             Self::Copy => "Copying the loaded data",
+            Self::Link(server) => return write!(f, "Linking the tables of {server}"),
+            Self::Replica(replica) => return write!(f, "Copying the data to {replica}"),
+            Self::Follow(replica) => return write!(f, "Having {replica} follow"),
+            Self::CatchUp => "Catching up with the primary",
             Self::Settle => "Settling the database",
             Self::Warm => "Reading the data into the cache",
         })

@@ -34,6 +34,7 @@ mod others;
 mod output;
 mod plans;
 mod repetitions;
+mod replicas;
 mod report;
 mod resume;
 mod secrets;

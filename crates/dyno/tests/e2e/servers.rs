@@ -277,6 +277,9 @@ fn a_proxy_reads_from_the_server_behind_it_and_a_replica_follows_its_primary() {
         }
         let described: serde_json::Value = serde_json::from_str(&server(&run, "copy").read("server.json")).unwrap();
         assert_eq!(described["replica_of"], "remote");
+        let steps = |name: &str| server(&run, name).read("server.json");
+        assert!(steps("proxy").contains("Linking the tables of remote"));
+        assert!(steps("copy").contains("Catching up with the primary"));
         let plans: serde_json::Value = serde_json::from_str(&run.read("plans.json")).unwrap();
         let through = &plans["statements"][0];
         assert_eq!(through["remote"][0]["server"], "remote", "{through}");
@@ -288,6 +291,8 @@ fn a_proxy_reads_from_the_server_behind_it_and_a_replica_follows_its_primary() {
         assert!(lag.iter().all(|row| !row["standby.behind_s"].is_empty()), "{lag:?}");
     }
     let campaign = run_folders(&desk.archive()).remove(0);
+    let made = server(&campaign, "copy").read("server.json");
+    assert!(made.contains("Copying the data to the PostgreSQL copy"), "{made}");
     let campaign = campaign.0.parent().unwrap().display().to_string();
     let shown = desk.dyno(&format!("show {campaign} 1")).expect(0).stdout;
     assert!(

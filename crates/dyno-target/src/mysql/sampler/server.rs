@@ -7,7 +7,7 @@
 //! that run.
 
 use super::link::{Link, OwnSessions};
-use super::replication::{self, LAG, LAG_BYTES};
+use super::replication::{self, EXECUTED_POSITION, LAG, LAG_BYTES, POSITION, RECEIVED_POSITION, SNAPSHOT};
 use super::survey::Survey;
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::{Client, ClientError};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const RUNNING: &str = "Threads_running";
 
 /// What is sampled of `SHOW GLOBAL STATUS`, where it is there, with what it means as far as that is asked for.
-const STATUS: [(&str, Option<Meaning>); 51] = [
+const STATUS: [(&str, Option<Meaning>); 52] = [
     // Statements. A statement outside a transaction commits without a `Com_commit`.
     ("Com_commit", None),
     ("Com_rollback", None),
@@ -78,6 +78,8 @@ const STATUS: [(&str, Option<Meaning>); 51] = [
     ("Innodb_deadlocks", None),
     // Old versions of rows that nobody has purged yet, in transactions.
     ("Innodb_history_list_length", Some(Meaning::TransactionsToPurge)),
+    // The log that standbys follow.
+    ("Binlog_bytes_written", Some(Meaning::FollowedBytes)),
     // Commits that wait for a standby.
     ("Rpl_semi_sync_master_clients", None),
     ("Rpl_semi_sync_master_wait_sessions", None),
@@ -221,10 +223,16 @@ impl Source {
         {
             add(metric(name), *meaning);
         }
+        let is_followed = SNAPSHOT.iter().all(|name| counted.contains_key(*name));
+        if is_followed {
+            add(POSITION.to_owned(), Some(Meaning::FollowedPosition));
+        }
         let lag = replication::source(client)?;
         if lag.is_some() {
             add(LAG.to_owned(), Some(Meaning::StandbyLagS));
             add(LAG_BYTES.to_owned(), Some(Meaning::OwnLagBytes));
+            add(RECEIVED_POSITION.to_owned(), None);
+            add(EXECUTED_POSITION.to_owned(), Some(Meaning::ExecutedPosition));
         }
         if survey.sees_all {
             add(IDLE.to_owned(), Some(Meaning::SessionsIdleInTransaction));
@@ -234,11 +242,13 @@ impl Source {
             .cloned()
             .chain(["sample_ms", "late_s"].map(str::to_owned));
         let meanings = meanings.iter().map(|(name, meaning)| (name.as_str(), *meaning));
+        let meanings = meanings.chain([("sample_ms", Meaning::SampleMs)]);
+        let places = SNAPSHOT.iter().filter(|_| is_followed).copied();
         Ok(Self {
             series: Series::new("server.csv", all).meaning(meanings),
             status: format!(
                 "show global status where variable_name in ({})",
-                listed(status.iter().map(|(name, _)| *name))
+                listed(status.iter().map(|(name, _)| *name).chain(places))
             ),
             metrics: (!metrics.is_empty()).then(|| {
                 format!(
@@ -254,11 +264,16 @@ impl Source {
 
     /// What it counts now.
     fn read(&self, client: &mut Client) -> Result<Numbers, ClientError> {
-        let mut numbers: Numbers = client
-            .query::<(String, String)>(&self.status)?
+        let status: HashMap<String, String> = client.query(&self.status)?.into_iter().collect();
+        let [file, at] = SNAPSHOT.map(|name| status.get(name));
+        let position = file
+            .zip(at)
+            .and_then(|(file, at)| replication::position(file, at.parse().ok()?));
+        let parsed = status
             .into_iter()
-            .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
-            .collect();
+            .filter_map(|(name, value)| Some((name, value.parse().ok()?)));
+        let mut numbers: Numbers = parsed.collect();
+        numbers.extend(position.map(|position| (POSITION.to_owned(), position)));
         if let Some(running) = numbers.get_mut(RUNNING) {
             *running = (*running - 1.0).max(0.0);
         }
@@ -269,8 +284,10 @@ impl Source {
         }
         if let Some(query) = self.lag {
             let lag = replication::lag(client, query)?;
-            numbers.extend(lag.seconds.map(|lag_s| (LAG.to_owned(), lag_s)));
-            numbers.extend(lag.bytes.map(|bytes| (LAG_BYTES.to_owned(), bytes)));
+            let columns = [LAG, LAG_BYTES, RECEIVED_POSITION, EXECUTED_POSITION];
+            let values = [lag.seconds, lag.bytes, lag.received, lag.executed];
+            let known = columns.into_iter().zip(values);
+            numbers.extend(known.filter_map(|(column, value)| Some((column.to_owned(), value?))));
         }
         if self.idle
             && let Some(idle) = client.query_first(COUNT_IDLE)?

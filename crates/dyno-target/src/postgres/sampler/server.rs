@@ -24,7 +24,7 @@ const VIEWS: [(&str, u32, &str); 4] = [
 
 /// What columns mean. Version 17 moved what checkpoints write from `pg_stat_bgwriter` to `pg_stat_checkpointer`, and
 /// what sessions write to `pg_stat_io`, which 16 has beside the old column.
-const MEANINGS: [(&str, Meaning); 14] = [
+const MEANINGS: [(&str, Meaning); 18] = [
     ("wal_position_bytes", Meaning::LogBytes),
     ("pg_stat_wal.wal_fpi", Meaning::LogPageImages),
     (
@@ -45,6 +45,10 @@ const MEANINGS: [(&str, Meaning); 14] = [
     ("replication.lag_bytes", Meaning::StandbyLagBytes),
     ("standby.behind_bytes", Meaning::OwnLagBytes),
     ("standby.behind_s", Meaning::StandbyLagS),
+    ("wal_position_bytes", Meaning::FollowedPosition),
+    ("wal_position_bytes", Meaning::FollowedBytes),
+    ("standby.executed_position_bytes", Meaning::ExecutedPosition),
+    ("sample_ms", Meaning::SampleMs),
 ];
 
 /// The kinds of processes that `pg_stat_io` is summed for: those whose input and output a load brings about.
@@ -243,15 +247,22 @@ fn replication(version: u32) -> String {
 }
 
 /// How far this server, a standby, is behind: in the log that its primary has told it of, and in time. One that has
-/// executed all of it is not, however long nothing has happened.
+/// executed all of it is not, however long nothing has happened. That its primary tells it nothing, it does not know;
+/// so there are the positions, too, which can be held against the primary's.
 fn behind() -> Part {
     let known = "greatest(pg_last_wal_receive_lsn(), (select latest_end_lsn from pg_stat_wal_receiver))";
     let source = format!(
         "select greatest(pg_wal_lsn_diff({known}, pg_last_wal_replay_lsn()), 0) as bytes, case when {known} <= \
          pg_last_wal_replay_lsn() then 0 else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) \
-         end as seconds"
+         end as seconds, pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0') as received, \
+         pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as executed"
     );
-    let columns = [("standby.behind_bytes", "bytes"), ("standby.behind_s", "seconds")];
+    let columns = [
+        ("standby.behind_bytes", "bytes"),
+        ("standby.behind_s", "seconds"),
+        ("standby.received_position_bytes", "received"),
+        ("standby.executed_position_bytes", "executed"),
+    ];
     let columns = columns.map(|(name, inner)| (name.to_owned(), inner.to_owned()));
     ("standby".to_owned(), source, columns.to_vec())
 }

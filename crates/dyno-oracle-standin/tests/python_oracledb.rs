@@ -55,10 +55,13 @@ fn said(output: &Output) -> String {
 /// Runs `driver.py` against a stand-in on a database of its own.
 fn accept(database: &str, change: impl FnOnce(&mut Options), certificate: Option<&Path>) {
     let Some(mut python) = python() else { return };
-    let mut options = Options::new(Arc::new(behind::database(database)));
+    let database = behind::database(database);
+    let mut options = Options::new(Arc::new(database.executors.clone()));
     change(&mut options);
     let standin = Standin::start(options).unwrap();
-    python.arg(script("driver.py")).arg(standin.address().port().to_string());
+    python
+        .arg(script("driver.py"))
+        .arg(standin.address().port().to_string());
     let output = python.args(certificate).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(standin.complaints(), [""; 0]);
@@ -150,16 +153,19 @@ fn what_is_unfriendly_is_understood() {
         (friendly(), "25 rows"),
         (old, "25 rows"),
         (listener(Listener::Redirects(there.address())), "25 rows"),
-        (listener(Listener::Refuses(12_514)), "DPY-6001"),
-        (listener(Listener::Refuses(12_516)), "DPY-6000 ORA-12516"),
-        (listener(Listener::Refuses(12_520)), "DPY-6000 ORA-12520"),
-        (listener(Listener::DemandsEncryption), "DPY-3001"),
-        (account(Account::Locked), "ORA-28000 ORA-28000:"),
-        (account(Account::Expired), "ORA-28001 ORA-28001:"),
-        (fault(Profile::V23, Moment::Connect, Misbehaviour::Close), "DPY-6005"),
-        (fault(Profile::V19, Moment::Negotiate, Misbehaviour::Half), "DPY-6005"),
-        (fault(Profile::V23, Moment::LogIn, Misbehaviour::Half), "DPY-6005"),
-        (fault(Profile::V23, Moment::Proof, Misbehaviour::WrongProof), "DPY-6000"),
+        (listener(Listener::Refuses(12_514)), "DPY-6005 DPY-6001 ORA-12514"),
+        (listener(Listener::Refuses(12_516)), "DPY-6005 DPY-6000 ORA-12516"),
+        (listener(Listener::Refuses(12_520)), "DPY-6005 DPY-6000 ORA-12520"),
+        (listener(Listener::DemandsEncryption), "DPY-6005 DPY-3001"),
+        (account(Account::Locked), "ORA-28000"),
+        (account(Account::Expired), "ORA-28001"),
+        (
+            fault(Profile::V23, Moment::Connect, Misbehaviour::Close),
+            "DPY-6005 DPY-4011",
+        ),
+        (fault(Profile::V19, Moment::Negotiate, Misbehaviour::Half), "DPY-4011"),
+        (fault(Profile::V23, Moment::LogIn, Misbehaviour::Half), "DPY-4011"),
+        (fault(Profile::V23, Moment::Proof, Misbehaviour::WrongProof), "DPY-4035"),
         (fault(Profile::V23, Moment::Execute(1), Misbehaviour::Half), "DPY-4011"),
         (fault(Profile::V23, Moment::Fetch(2), Misbehaviour::Close), "DPY-4011"),
         (fault(Profile::V19, Moment::Fetch(2), Misbehaviour::Half), "DPY-4011"),
@@ -169,5 +175,8 @@ fn what_is_unfriendly_is_understood() {
     let output = python.arg(script("login.py")).args(ports).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let expected: Vec<_> = cases.iter().map(|(_, expected)| *expected).collect();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>(), expected);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>(),
+        expected
+    );
 }

@@ -1,5 +1,6 @@
 """Logs in to the stand-ins at these ports with python-oracledb and asks each for a row; a line says what came of it."""
 
+import re
 import sys
 
 import oracledb
@@ -12,7 +13,5 @@ for port in sys.argv[1:]:
             cursor.execute("select id, info from tbl order by id")
             print(len(cursor.fetchall()), "rows")
     except oracledb.Error as error:
-        # A listener's error is the cause of the driver's own.
-        code = error.args[0].full_code
-        listener = [word.strip("() .,") for word in str(error).split() if word.startswith("ORA-")]
-        print(code, *listener[:1])
+        # The driver's own errors have causes.
+        print(*dict.fromkeys(re.findall("(?:DPY|ORA)-[0-9]+", str(error))))

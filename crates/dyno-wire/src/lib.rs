@@ -32,6 +32,7 @@
 
 mod error;
 mod mysql;
+mod oracle;
 mod postgres;
 mod protocol;
 mod results;
@@ -43,6 +44,7 @@ mod unreached;
 pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
 pub use mysql::{LocalData, MyConfig, MyError, MySession, MyStatement};
+pub use oracle::{OraConfig, OraSession, OraStatement};
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, OtherDatabase, PgConfig,
     PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,

@@ -3,6 +3,7 @@
 use super::OraSession;
 use super::steps::{State, Step};
 use crate::oracle::authentication::Pairs;
+use crate::oracle::column::Column;
 use crate::oracle::kind::Kind;
 use crate::oracle::message::{self, End, Message};
 use crate::oracle::packet::{self, END_OF_FILE, Packet, kind, marker};
@@ -168,6 +169,7 @@ impl OraSession {
             Message::Row(row) => {
                 self.reply.rows += 1;
                 if let Some(row) = row {
+                    self.begin_described()?;
                     self.current.push(row, &mut self.room);
                 }
                 Ok(false)
@@ -327,11 +329,8 @@ impl OraSession {
             }
             return self.settle(task, out);
         }
-        if self.rows.shown && !self.current.is_query {
-            let columns = std::mem::take(&mut self.rows.columns);
-            let begun = self.begin_result(&columns);
-            self.rows.columns = columns;
-            begun?;
+        if self.rows.shown {
+            self.begin_described()?;
         }
         if let Some(column) = self.unshown(&task) {
             self.note(column);
@@ -499,7 +498,7 @@ impl OraSession {
     }
 
     /// A result into which somebody looks begins.
-    fn begin_result(&mut self, columns: &[crate::oracle::column::Column]) -> Result<(), WireError> {
+    fn begin_result(&mut self, columns: &[Column]) -> Result<(), WireError> {
         self.current = CapturedResult {
             is_query: true,
             ..CapturedResult::default()
@@ -509,6 +508,17 @@ impl OraSession {
             self.current.columns.push(column.name.to_string());
         }
         Ok(())
+    }
+
+    /// The same of one that was described at an earlier execution.
+    fn begin_described(&mut self) -> Result<(), WireError> {
+        if self.current.is_query {
+            return Ok(());
+        }
+        let columns = std::mem::take(&mut self.rows.columns);
+        let begun = self.begin_result(&columns);
+        self.rows.columns = columns;
+        begun
     }
 
     /// What was asked for is answered: appends what is asked for next.

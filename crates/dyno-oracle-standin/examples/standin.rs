@@ -1,0 +1,157 @@
+//! A stand-in to connect to by hand, until standard input ends; a line there shows what clients asked of it.
+
+use clap::{Parser, ValueEnum};
+use dyno_oracle_standin::{
+    Column, Instant, Kind, Listener, Options, Pieces, Postgres, Profile, Standin, Value, Verifier,
+};
+use dyno_target::postgres::address::Socket;
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server};
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How many rows the table of instant answers has.
+const INSTANT_ROWS: i64 = 1000;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Generation {
+    #[value(name = "19")]
+    V19,
+    #[value(name = "23")]
+    V23,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Stored {
+    #[value(name = "11g")]
+    V11g,
+    #[value(name = "12c")]
+    V12c,
+}
+
+/// A server that speaks Oracle's protocol, with the user bench, the password secret and any service.
+#[derive(Parser)]
+struct Arguments {
+    /// The port; 0 is a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// The generation of servers it stands in for
+    #[arg(long, value_enum, default_value = "23")]
+    profile: Generation,
+    /// How the password is stored
+    #[arg(long, value_enum, default_value = "12c")]
+    verifier: Stored,
+    /// The largest packet
+    #[arg(long, default_value_t = 8192)]
+    sdu: u32,
+    /// The most bytes of a message in a packet
+    #[arg(long)]
+    packet: Option<usize>,
+    /// The most bytes given to the network at once
+    #[arg(long)]
+    write: Option<usize>,
+    /// Leave out values that repeat those of the row before
+    #[arg(long)]
+    compress: bool,
+    /// Refuse connections with this error
+    #[arg(long)]
+    refuse: Option<u32>,
+    /// Answer at once from memory: 1000 rows of ID, INFO for `from tbl`, all changes change a row
+    #[arg(long)]
+    instant: bool,
+    /// The database to execute statements on, instead of an embedded server's
+    #[arg(long, value_name = "HOST=… USER=… DBNAME=…")]
+    postgres: Option<String>,
+    /// Where the embedded server is kept
+    #[arg(long, env = "DYNO_HOME", default_value = "/tmp/dyno-oracle-standin")]
+    home: PathBuf,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let mut embedded = None;
+    let mut options = if arguments.instant {
+        Options::new(Arc::new(instant()))
+    } else {
+        let config = match &arguments.postgres {
+            Some(config) => config.parse()?,
+            None => embedded.insert(start(&arguments)?).config()?,
+        };
+        Options::new(Arc::new(Postgres::prepare(config, "bench")?))
+    };
+    options.port = arguments.port;
+    options.profile = match arguments.profile {
+        Generation::V19 => Profile::V19,
+        Generation::V23 => Profile::V23,
+    };
+    options.verifier = match arguments.verifier {
+        Stored::V11g => Verifier::V11g,
+        Stored::V12c => Verifier::V12c,
+    };
+    options.pieces = Pieces {
+        sdu: arguments.sdu,
+        packet: arguments.packet,
+        write: arguments.write,
+    };
+    options.compress = arguments.compress;
+    if let Some(code) = arguments.refuse {
+        options.listener = Listener::Refuses(code);
+    }
+    let standin = Standin::start(options)?;
+    println!("listening on {}", standin.address());
+    for _ in io::stdin().lines() {
+        println!("{:?}", standin.counts());
+    }
+    println!("{:?}", standin.counts());
+    for complaint in standin.complaints() {
+        println!("{complaint}");
+    }
+    Ok(())
+}
+
+/// A table in memory.
+fn instant() -> Instant {
+    let columns = vec![
+        Column::new("ID", Kind::Number),
+        Column::new("INFO", Kind::Varchar).sized(100),
+    ];
+    let row = |id: i64| vec![Value::number(id), Value::Text(format!("info-{id}"))];
+    let one = vec![row(1)];
+    Instant::new()
+        .answer("from tbl where id =", columns.clone(), one)
+        .answer("from tbl", columns, (1..=INSTANT_ROWS).map(row).collect())
+}
+
+/// An embedded server.
+struct Behind {
+    // Dropped in this order: first the server stops, then the cluster is free.
+    server: Server,
+    _embedded: Embedded,
+}
+
+fn start(arguments: &Arguments) -> Result<Behind, Box<dyn Error>> {
+    let mut options = EmbeddedOptions::new(arguments.home.clone());
+    "oracle-standin".clone_into(&mut options.cluster);
+    let embedded = Embedded::prepare(&options, &mut |_| {})?;
+    let server = embedded.start(&[], &mut |_| {})?;
+    Ok(Behind {
+        server,
+        _embedded: embedded,
+    })
+}
+
+impl Behind {
+    /// Where the server is.
+    fn config(&self) -> Result<postgres::Config, Box<dyn Error>> {
+        let endpoint = self.server.connection("postgres").endpoint()?;
+        let mut config = postgres::Config::new();
+        if let Socket::Unix(path) = &endpoint.socket
+            && let Some(folder) = path.parent()
+        {
+            config.host_path(folder);
+        }
+        config.port(self.server.port()).user("postgres").dbname("postgres");
+        Ok(config)
+    }
+}

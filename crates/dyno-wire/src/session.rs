@@ -29,6 +29,9 @@ pub trait Session: Send + 'static {
     /// have it. Then one that is refused is worth the next of [`SslMode::attempts`](crate::tls::SslMode::attempts).
     const LETS_IN_BY_ENCRYPTION: bool;
 
+    /// Whether a server may ask for a second handshake of TLS, on the connection below the first one.
+    const TLS_BEGINS_ANEW: bool = false;
+
     /// Where the server speaks first: who may be listening there instead if it says nothing.
     const WAITS_FOR_US: Option<&'static Listener> = None;
 

@@ -13,7 +13,7 @@ use ring::{digest, pbkdf2};
 use super::cipher::{self, BLOCK};
 use super::reader::{Reader, Reading, Unread};
 use super::writer::{write_number, write_optional, write_value};
-use super::{OraConfig, OraError, capabilities, hex, malformed};
+use super::{OraConfig, OraError, capabilities, malformed};
 use crate::WireError;
 
 /// The functions of both steps.
@@ -83,7 +83,7 @@ impl Pairs {
 
     /// A value that is bytes in hexadecimal digits.
     fn bytes(&self, name: &str) -> Option<Vec<u8>> {
-        hex::decode(self.value(name)?)
+        hex::decode(self.value(name)?).ok()
     }
 
     fn push(&mut self, name: &str, value: &[u8], flags: u64) {
@@ -159,17 +159,17 @@ impl Authentication {
         let mut pairs = Pairs::default();
         pairs.push(
             "AUTH_SESSKEY",
-            hex::encode(&encrypted(&verifier.hash, ours)?).as_bytes(),
+            hex::encode_upper(&encrypted(&verifier.hash, ours)?).as_bytes(),
             1,
         );
         if let Some(derived) = &verifier.derived {
             let speedy = encrypted(&key, &[salt, derived].concat())?;
-            pairs.push("AUTH_PBKDF2_SPEEDY_KEY", hex::encode(&speedy).as_bytes(), 0);
+            pairs.push("AUTH_PBKDF2_SPEEDY_KEY", hex::encode_upper(&speedy).as_bytes(), 0);
         }
         let mut padded = [other_salt, password].concat();
         let missing = BLOCK - padded.len() % BLOCK;
         padded.resize(padded.len() + missing, missing as u8);
-        pairs.push("AUTH_PASSWORD", hex::encode(&encrypted(&key, &padded)?).as_bytes(), 0);
+        pairs.push("AUTH_PASSWORD", hex::encode_upper(&encrypted(&key, &padded)?).as_bytes(), 0);
         pairs.push("SESSION_CLIENT_CHARSET", capabilities::UTF8.to_string().as_bytes(), 0);
         pairs.push("SESSION_CLIENT_DRIVER_NAME", b"dyno", 0);
         pairs.push("SESSION_CLIENT_VERSION", b"0", 0);
@@ -247,7 +247,7 @@ fn combine(theirs: &[u8], ours: &[u8], length: usize, challenge: &Pairs) -> Resu
     let rounds = rounds(challenge, "AUTH_PBKDF2_SDER_COUNT")?;
     let mut key = vec![0; length];
     derive(
-        hex::encode(&[ours, theirs].concat()).as_bytes(),
+        hex::encode_upper(&[ours, theirs].concat()).as_bytes(),
         &salt,
         rounds,
         &mut key,
@@ -300,7 +300,7 @@ mod tests {
                 .map(|verifier| verifier.hash)
                 .unwrap_or_default();
             let key = cipher::encrypt(&hash, &half).unwrap_or_default();
-            challenge.push("AUTH_SESSKEY", hex::encode(&key).as_bytes(), 0);
+            challenge.push("AUTH_SESSKEY", hex::encode_upper(&key).as_bytes(), 0);
             Self {
                 kind,
                 half,
@@ -331,7 +331,7 @@ mod tests {
             assert_eq!(pairs.value("AUTH_PBKDF2_SPEEDY_KEY").is_some(), self.kind == OF_12);
             let mut proof = Pairs::default();
             let text = [&[9; 16], PROOF, &[16; 16]].concat();
-            let text = hex::encode(&cipher::encrypt(&key, &text).unwrap());
+            let text = hex::encode_upper(&cipher::encrypt(&key, &text).unwrap());
             proof.push("AUTH_SVR_RESPONSE", text.as_bytes(), 0);
             (password, proof)
         }

@@ -216,7 +216,7 @@ impl Column {
             oracle_type::DATE | oracle_type::TIMESTAMP | oracle_type::TIMESTAMP_TZ => moment::decode(&value),
             oracle_type::BINARY_DOUBLE => value.as_array().map(|bytes| double(*bytes).to_string()),
             oracle_type::BINARY_FLOAT => value.as_array().map(|bytes| float(*bytes).to_string()),
-            oracle_type::RAW | oracle_type::LONG_RAW => Some(super::hex::encode(&value)),
+            oracle_type::RAW | oracle_type::LONG_RAW => Some(hex::encode_upper(&value)),
             _ => Some(text(&value, self.form)),
         };
         shown.map(Some).ok_or(Unread::Malformed("a value is none of its type"))

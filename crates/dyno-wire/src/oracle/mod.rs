@@ -17,7 +17,6 @@ mod config;
 mod connect;
 mod data_types;
 mod error;
-mod hex;
 mod kind;
 mod message;
 mod moment;

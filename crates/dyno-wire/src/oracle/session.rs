@@ -143,6 +143,7 @@ impl Session for OraSession {
     const DATABASE: &'static str = NAME;
     const TLS_WORDS: Words = Words::Oracle;
     const LETS_IN_BY_ENCRYPTION: bool = false;
+    const TLS_BEGINS_ANEW: bool = true;
     const HANGS_UP_ON_US: Option<&'static Listener> = Some(&Listener {
         question: tls::ssl_request,
         answers: b"SN",

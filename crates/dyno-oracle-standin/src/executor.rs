@@ -107,6 +107,9 @@ pub trait Executor: Send {
     /// Whether a transaction is open.
     fn in_transaction(&self) -> bool;
 
+    /// Takes note of what the session is said to be doing.
+    fn name_module(&mut self, _module: &str) {}
+
     /// How a statement can be broken off. None: none takes long enough.
     fn cancel(&self) -> Option<Cancel>;
 }

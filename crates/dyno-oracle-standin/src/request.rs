@@ -24,15 +24,24 @@ pub(crate) enum Request {
     Types,
     /// Both, and the first part of the log-in.
     Fast(Call),
-    /// A function, behind cursors that are given back.
+    /// A function.
     Call {
-        /// The cursors.
-        closed: Vec<u32>,
+        /// What is told before it.
+        before: Before,
         /// The number that the reply repeats.
         sequence: u8,
         /// The function.
         call: Call,
     },
+}
+
+/// What clients tell on the way to a function.
+#[derive(Debug, Default)]
+pub(crate) struct Before {
+    /// Cursors that they give back.
+    pub(crate) closed: Vec<u32>,
+    /// What the session is said to be doing.
+    pub(crate) module: Option<String>,
 }
 
 /// A function.
@@ -136,7 +145,7 @@ pub(crate) trait Known {
 /// Reads a request. The terms change with it if they are part of it.
 pub(crate) fn read_request(bytes: &[u8], terms: &mut Terms, known: &impl Known) -> Result<Request, Flaw> {
     let mut reader = Reader::new(bytes);
-    let mut closed = Vec::new();
+    let mut before = Before::default();
     loop {
         let request = match reader.u8()? {
             1 => {
@@ -154,10 +163,10 @@ pub(crate) fn read_request(bytes: &[u8], terms: &mut Terms, known: &impl Known) 
                     reader.number()?;
                 }
                 let call = read_call(&mut reader, function, *terms, known)?;
-                Request::Call { closed, sequence, call }
+                Request::Call { before, sequence, call }
             }
             17 => {
-                read_piggyback(&mut reader, *terms, &mut closed)?;
+                read_before(&mut reader, *terms, &mut before)?;
                 continue;
             }
             34 => {
@@ -229,8 +238,7 @@ fn read_types(reader: &mut Reader<'_>, terms: &mut Terms) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// What comes before a function: cursors that are given back, and what a session is told about its end of the line.
-fn read_piggyback(reader: &mut Reader<'_>, terms: Terms, closed: &mut Vec<u32>) -> Result<(), Flaw> {
+fn read_before(reader: &mut Reader<'_>, terms: Terms, before: &mut Before) -> Result<(), Flaw> {
     let function = reader.u8()?;
     reader.u8()?;
     if terms.field_version >= 18 {
@@ -240,7 +248,7 @@ fn read_piggyback(reader: &mut Reader<'_>, terms: Terms, closed: &mut Vec<u32>) 
         105 => {
             reader.u8()?;
             for _ in 0..reader.count()? {
-                closed.push(reader.id()?);
+                before.closed.push(reader.id()?);
             }
         }
         135 => {
@@ -263,9 +271,14 @@ fn read_piggyback(reader: &mut Reader<'_>, terms: Terms, closed: &mut Vec<u32>) 
             }
             reader.u8()?;
             lengths.push(reader.count()?);
-            for length in lengths {
-                if length > 0 {
-                    reader.bytes()?;
+            for (place, length) in lengths.into_iter().enumerate() {
+                if length == 0 {
+                    continue;
+                }
+                let told = reader.bytes()?.unwrap_or_default();
+                // Behind the client's own identifier.
+                if place == 1 {
+                    before.module = Some(text(&told));
                 }
             }
         }

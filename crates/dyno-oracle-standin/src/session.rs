@@ -194,10 +194,13 @@ impl Session {
                 reply::types(writer);
                 return self.answer_call(call, writer);
             }
-            Request::Call { closed, sequence, call } => {
-                Counters::add(&self.counters.closed_cursors, closed.len());
-                for cursor in closed {
+            Request::Call { before, sequence, call } => {
+                Counters::add(&self.counters.closed_cursors, before.closed.len());
+                for cursor in before.closed {
                     self.cursors.close(cursor);
+                }
+                if let (Some(module), Some(executor)) = (before.module, &mut self.executor) {
+                    executor.name_module(&module);
                 }
                 self.sequence = sequence;
                 return self.answer_call(call, writer);

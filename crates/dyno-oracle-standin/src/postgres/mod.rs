@@ -2,7 +2,9 @@
 //!
 //! What statements for Oracle say in its own way is translated, as far as dyno's experiments and its own statements
 //! need it; the rest is refused with a message that says so. Oracle's views are tables and views of the same names in
-//! the schema `sys` (`dictionary.sql`), so a test can put into them what it wants to be found there.
+//! the schemas `sys` and, if they take a right, `sysviews` (in `sql/`). What PostgreSQL has no counterpart of is in tables
+//! there, which a test may change; and since sessions look into their user's own schema first, a table of a view's name
+//! in that takes its place.
 
 mod columns;
 mod define;
@@ -27,6 +29,7 @@ use session::PgSession;
 pub struct Postgres {
     config: Config,
     user: String,
+    sees: bool,
 }
 
 impl Postgres {
@@ -40,7 +43,15 @@ impl Postgres {
         Ok(Self {
             config,
             user: user.to_lowercase(),
+            sees: true,
         })
+    }
+
+    /// The same for a user without the right to see the server's views and to alter the system.
+    #[must_use]
+    pub fn ordinary(mut self) -> Self {
+        self.sees = false;
+        self
     }
 
     /// A connection in which the views can be filled, beside all sessions.
@@ -60,7 +71,8 @@ impl Executors for Postgres {
                 &format!("the server behind the stand-in is not available: {error}"),
             )
         })?;
-        dictionary::begin_session(&mut client, &self.user, session).map_err(|error| oracle_error(&error))?;
-        Ok(Box::new(PgSession::new(client)))
+        let begun = dictionary::begin_session(&mut client, &self.user, session, self.sees);
+        begun.map_err(|error| oracle_error(&error))?;
+        Ok(Box::new(PgSession::new(client, &self.user, session, self.sees)))
     }
 }

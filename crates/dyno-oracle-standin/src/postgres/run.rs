@@ -35,6 +35,23 @@ impl PgSession {
                 Ok(Outcome::Block)
             }
             Statement::Nothing => Ok(none()),
+            Statement::NothingBySystem => {
+                self.require_right()?;
+                Ok(none())
+            }
+            Statement::Module(module) => {
+                self.name_module(module);
+                Ok(none())
+            }
+            Statement::Explain {
+                id,
+                text,
+                operation,
+                table,
+            } => {
+                self.explain(id.as_deref(), text, operation, table.as_deref())?;
+                Ok(none())
+            }
             Statement::Commit => {
                 self.commit()?;
                 Ok(none())
@@ -77,6 +94,35 @@ impl PgSession {
                 Ok(none())
             }
         }
+    }
+
+    fn require_right(&self) -> Result<(), OracleError> {
+        if self.sees {
+            Ok(())
+        } else {
+            Err(OracleError::new(1031, "insufficient privileges"))
+        }
+    }
+
+    /// Writes a plan down: the table is read, whatever PostgreSQL would do.
+    fn explain(
+        &mut self,
+        id: Option<&str>,
+        text: &Text,
+        operation: &str,
+        table: Option<&str>,
+    ) -> Result<(), OracleError> {
+        self.begin()?;
+        let types = types(&text.binds, &[]);
+        self.guarded(|session| {
+            session.prepare(&text.sql, types)?;
+            let steps = "insert into sys.plan_table (statement_id, operation, options, object_name, object_alias,
+                object_type, id, parent_id, depth, position, cost, cardinality, bytes) values
+                ($1, $2, null, null, null, null, 0, null, 0, 2, 2, 1, 100),
+                ($1, 'TABLE ACCESS', 'FULL', $3, $3, 'TABLE', 1, 0, 1, 1, 2, 1, 100)";
+            let written = session.client.execute(steps, &[&id, &operation, &table]);
+            written.map(|_| ()).map_err(|error| oracle_error(&error))
+        })
     }
 
     fn run_query(
@@ -168,7 +214,7 @@ impl PgSession {
         };
         for part in parts {
             match part {
-                // A procedure without rows: what it waits for must not keep a column of the type void.
+                // Nobody hears of its rows.
                 Statement::Query { text, .. } => {
                     let row = work.rows.first().map_or(NO_BINDS, Vec::as_slice);
                     self.guarded(|session| session.call(text, &work, row))?;
@@ -182,16 +228,17 @@ impl PgSession {
     }
 
     fn call(&mut self, text: &Text, work: &Work<'_>, row: &[Value]) -> Result<(), OracleError> {
-        let sql = format!("{}::text", text.sql);
-        let prepared = self.prepare(&sql, types(&text.binds, work.kinds))?;
+        let prepared = self.prepare(&text.sql, types(&text.binds, work.kinds))?;
         self.query(&prepared, &text.binds, row).map(|_| ())
     }
 
     fn set_system(&mut self, name: &str, value: Option<&str>, now: bool, later: bool) -> Result<(), OracleError> {
+        self.require_right()?;
         self.commit()?;
-        let row = self
-            .client
-            .query_one("select sys.set_system($1, $2, $3, $4)", &[&name, &value, &now, &later]);
+        let row = self.client.query_one(
+            "select sysviews.set_system($1, $2, $3, $4)",
+            &[&name, &value, &now, &later],
+        );
         let says: String = row.map_err(|error| oracle_error(&error))?.get(0);
         match says.split_once(' ') {
             Some((code, says)) => Err(OracleError::new(code.parse().unwrap_or(2065), says)),

@@ -4,6 +4,7 @@
 //! nothing but itself back; a definition commits. So changes are made behind a `begin` of ours, each with a savepoint.
 
 use super::columns::{NotNull, columns};
+use super::dictionary::name_session;
 use super::errors::oracle_error;
 use super::statement::{Statement, read};
 use super::values::{Received, Sent, bind_type};
@@ -28,6 +29,10 @@ pub(super) struct Prepared {
 /// A session's connection.
 pub(super) struct PgSession {
     pub(super) client: Client,
+    user: String,
+    number: u32,
+    /// Whether it has the right to see the server's views and to alter the system.
+    pub(super) sees: bool,
     pub(super) open: bool,
     /// How the next transaction is isolated, and all others.
     pub(super) next_isolation: Option<String>,
@@ -38,9 +43,12 @@ pub(super) struct PgSession {
 }
 
 impl PgSession {
-    pub(super) fn new(client: Client) -> Self {
+    pub(super) fn new(client: Client, user: &str, number: u32, sees: bool) -> Self {
         Self {
             client,
+            user: user.to_owned(),
+            number,
+            sees,
             open: false,
             next_isolation: None,
             isolation: String::new(),
@@ -218,6 +226,11 @@ impl Executor for PgSession {
 
     fn in_transaction(&self) -> bool {
         self.open
+    }
+
+    fn name_module(&mut self, module: &str) {
+        // A connection that is gone is told of by the next statement.
+        let _ = name_session(&mut self.client, &self.user, self.number, module);
     }
 
     fn cancel(&self) -> Option<Cancel> {

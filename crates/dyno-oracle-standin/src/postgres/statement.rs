@@ -27,6 +27,18 @@ pub(super) enum Statement {
     },
     /// It is to be accepted, and to have no effect.
     Nothing,
+    /// The same, of those who may alter the system.
+    NothingBySystem,
+    /// How another one would be executed is to be written down.
+    Explain {
+        id: Option<String>,
+        text: Text,
+        /// What is done first, and to which table.
+        operation: String,
+        table: Option<String>,
+    },
+    /// What the session is doing.
+    Module(String),
     Commit,
     RollBack,
     /// Something within a transaction, as it stands.
@@ -82,6 +94,7 @@ fn understand(mut all: Vec<Token>) -> Result<Statement, OracleError> {
     let word = all[0].text.clone();
     let second = solid(&all, 1).map(|at| all[at].text.clone()).unwrap_or_default();
     Ok(match (word.as_str(), second.as_str()) {
+        ("select", "from") => return Err(OracleError::new(936, "missing expression")),
         ("select" | "with" | "(", _) => query(all),
         ("insert" | "update" | "merge", _) => change(all)?,
         ("delete", _) => {
@@ -100,7 +113,11 @@ fn understand(mut all: Vec<Token>) -> Result<Statement, OracleError> {
         ("rollback", "" | "work") => Statement::RollBack,
         ("rollback" | "savepoint" | "lock", _) => Statement::Within(translate(all).sql),
         ("set", "transaction") => Statement::Isolate(isolation(&joined(&all))),
-        ("explain", _) => Statement::Nothing,
+        ("explain", _) => explain(&all)?,
+        ("declare", _) => {
+            let begin = all.iter().position(|token| token.is_word("begin"));
+            block(begin.map_or(&[], |begin| &all[begin..]))?
+        }
         _ => return Err(OracleError::new(900, "invalid SQL statement")),
     })
 }
@@ -196,7 +213,7 @@ fn alter_system(all: &[Token]) -> Result<Statement, OracleError> {
                 .ok_or_else(|| OracleError::new(2065, "illegal option for ALTER SYSTEM"))?;
             (name.text.clone(), None, all)
         }
-        None => return Ok(Statement::Nothing),
+        None => return Ok(Statement::NothingBySystem),
     };
     let scope = rest.iter().position(|token| token.is_word("scope"));
     let scope = scope.map(|at| joined(&rest[at..])).unwrap_or_default();
@@ -206,6 +223,30 @@ fn alter_system(all: &[Token]) -> Result<Statement, OracleError> {
         value,
         now: !said("spfile"),
         later: !said("memory"),
+    })
+}
+
+fn explain(all: &[Token]) -> Result<Statement, OracleError> {
+    let no_plan = || OracleError::new(905, "missing keyword");
+    let at = all.iter().position(|token| token.is_word("for")).ok_or_else(no_plan)?;
+    let id = all[..at].iter().find(|token| token.kind == Kind::Text);
+    let inner = &all[at + 1..];
+    let first = solid(inner, 0).ok_or_else(no_plan)?;
+    let source = ["from", "update", "into"]
+        .iter()
+        .find_map(|word| inner.iter().position(|token| token.is_word(word)));
+    let table = source
+        .and_then(|source| solid(inner, source + 1))
+        .filter(|table| inner[*table].names());
+    let text = match understand(inner.to_vec())? {
+        Statement::Query { text, .. } | Statement::Change(text) => text,
+        _ => return Err(no_plan()),
+    };
+    Ok(Statement::Explain {
+        id: id.map(|id| id.text.trim_matches('\'').to_owned()),
+        text,
+        operation: format!("{} STATEMENT", inner[first].text.to_uppercase()),
+        table: table.map(|table| inner[table].text.trim_matches('"').to_uppercase()),
     })
 }
 
@@ -219,7 +260,11 @@ fn block(all: &[Token]) -> Result<Statement, OracleError> {
     let mut parts = Vec::new();
     for part in split(inner, ";") {
         let Some(first) = solid(part, 0) else { continue };
-        parts.push(block_part(&part[first..])?);
+        // What is no statement either may be PL/SQL, of which hardly anything is known here.
+        parts.push(block_part(&part[first..]).map_err(|error| match error.code {
+            900 => unknown_block(part),
+            _ => error,
+        })?);
     }
     Ok(Statement::Block {
         parts,
@@ -244,15 +289,24 @@ fn block_part(part: &[Token]) -> Result<Statement, OracleError> {
     match names[..] {
         ["null", ..] => Ok(Statement::Nothing),
         ["dbms_session" | "dbms_lock", ".", "sleep"] => {
-            let text = call("select pg_sleep").ok_or_else(|| unknown_block(part))?;
+            let text = call("select 1 from pg_sleep").ok_or_else(|| unknown_block(part))?;
             Ok(Statement::Query {
                 text,
                 locks: false,
                 wait: None,
             })
         }
-        ["dbms_stats", ".", "gather_table_stats" | "gather_schema_stats"] => {
-            Ok(Statement::Define(vec!["analyze".to_owned()]))
+        ["dbms_stats", ".", "gather_table_stats"] => {
+            // Behind the owner's name.
+            let names = part.iter().filter(|token| token.kind == Kind::Text);
+            let table = names.last().map_or("", |name| name.text.trim_matches('\''));
+            Ok(Statement::Define(vec![format!("analyze {}", table.to_lowercase())]))
+        }
+        ["dbms_stats", ".", "gather_schema_stats"] => Ok(Statement::Define(vec!["analyze".to_owned()])),
+        ["dbms_application_info", ".", "set_module"] => {
+            let module = part.iter().find(|token| token.kind == Kind::Text);
+            let module = module.map_or("", |module| module.text.trim_matches('\''));
+            Ok(Statement::Module(module.to_owned()))
         }
         [
             "dbms_stats" | "dbms_session" | "dbms_application_info" | "dbms_shared_pool",
@@ -265,6 +319,15 @@ fn block_part(part: &[Token]) -> Result<Statement, OracleError> {
                 .split_once('\'')
                 .map_or("", |(_, text)| text.trim_end().trim_end_matches('\''));
             read(&text.replace("''", "'"))
+        }
+        ["select", ..] => {
+            // Into variables, of which nobody hears.
+            let into = part.iter().position(|token| token.is_word("into"));
+            let from = part.iter().position(|token| token.is_word("from"));
+            let (Some(into), Some(from)) = (into, from.filter(|from| Some(*from) > into)) else {
+                return Err(unknown_block(part));
+            };
+            Ok(query([&part[..into], &part[from..]].concat()))
         }
         _ => match understand(part.to_vec())? {
             Statement::Define(_) | Statement::Query { .. } => Err(unknown_block(part)),

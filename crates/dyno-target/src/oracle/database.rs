@@ -120,7 +120,11 @@ impl Control for OracleControl {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let parameters = Parameters::read(&mut self.client).map_err(cannot("read the server's parameters"))?;
+        // Who may not look has been told.
+        let parameters = refusable(Parameters::read(&mut self.client))?;
+        let Ok(parameters) = parameters else {
+            return Ok(Vec::new());
+        };
         let each = wanted.iter().filter_map(|(name, wanted)| {
             let found = parameters.value(&name.to_lowercase());
             let same = found.is_some_and(|found| same_value(found, wanted));
@@ -159,11 +163,9 @@ impl Control for OracleControl {
         let names = self.names()?;
         for name in &names {
             // With the hint a large table is kept in the cache, too.
-            self.client
-                .work(&format!(
-                    "declare n number; begin select /*+ full(t) cache(t) */ count(*) into n from {name} t; end;"
-                ))
-                .map_err(cannot(format!("read the table {name}")))?;
+            let query = format!("select /*+ full(t) cache(t) */ count(*) from {name} t");
+            let read = self.client.answer(&query, &[], 1, None);
+            read.map_err(cannot(format!("read the table {name}")))?;
         }
         let read = match names.len() {
             1 => "1 table was".to_owned(),

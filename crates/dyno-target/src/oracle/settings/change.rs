@@ -1,8 +1,9 @@
 //! A change of parameters: how each can be set by this user is found out first, then they are set.
 
 use super::restore::restore;
-use super::{ChangeError, RIGHT, Scope, give, in_file, is_untouched, read, restarted, statement, unknown, values};
+use super::{ChangeError, RIGHT, Scope, give, in_file, is_untouched, readable, restarted, statement, unknown, values};
 use crate::oracle::address::ConnectionInfo;
+use crate::oracle::database::rights_to_see;
 use crate::oracle::parameters::{Change as When, Parameter, Parameters};
 use crate::oracle::rights::{is_denied, refusable, remedy};
 use crate::oracle::{Client, ClientError, connect_until};
@@ -59,7 +60,19 @@ impl SystemChange {
             return Ok(change);
         }
         let mut client = connect_until(info, stop)?;
-        let parameters = read(&mut client)?;
+        let Some(parameters) = readable(&mut client)? else {
+            let reason = format!("this user may read no parameters; {}", rights_to_see(&info.schema()));
+            change.unset = settings
+                .iter()
+                .map(|(name, wanted)| Unset {
+                    name: name.clone(),
+                    wanted: wanted.clone(),
+                    found: "not known".to_owned(),
+                    reason: reason.clone(),
+                })
+                .collect();
+            return Ok(change);
+        };
         let kept = refusable(in_file(&mut client))?.unwrap_or_default();
         for (name, wanted) in settings {
             let found = parameters.get(name).ok_or_else(|| unknown(name, &parameters))?;

@@ -105,8 +105,9 @@ fn statement(name: &str, value: Option<&str>, scope: Scope) -> String {
         Scope::Deferred => (" deferred", "memory"),
         Scope::File => ("", "spfile"),
     };
-    match value {
+    match value.filter(|value| !value.is_empty()) {
         Some(value) => format!("alter system set {name} = {}{deferred} scope = {scope}", literal(value)),
+        // None, or one that has no value of its own.
         None => format!("alter system reset {name} scope = {scope}"),
     }
 }
@@ -135,14 +136,15 @@ fn literal(value: &str) -> String {
 /// The parameters with values as this server takes them.
 ///
 /// # Errors
-/// A parameter that it does not have, or no connection, or no right to look.
+/// A parameter that it does not have, or no connection.
 pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<Mapped, TargetError> {
-    let parameters = read(client)?;
+    // A user who may not look learns which are not set when the change is planned.
+    let parameters = readable(client)?;
     let mut fitted = Mapped::default();
     for (name, value) in settings {
         let name = name.to_lowercase();
-        if parameters.get(&name).is_none() {
-            return Err(unknown(&name, &parameters).into());
+        if let Some(parameters) = parameters.as_ref().filter(|parameters| parameters.get(&name).is_none()) {
+            return Err(unknown(&name, parameters).into());
         }
         fitted.settings.push((name, value.clone()));
     }
@@ -153,6 +155,14 @@ fn unknown(name: &str, parameters: &Parameters) -> ChangeError {
     ChangeError::Unknown {
         name: name.to_owned(),
         nearest: parameters.nearest(name).map(str::to_owned),
+    }
+}
+
+/// Reads all parameters; `None` if this user may not.
+fn readable(client: &mut Client) -> Result<Option<Parameters>, TargetError> {
+    match Parameters::read(client) {
+        Err(error) if is_denied(&error) => Ok(None),
+        read => read.map(Some).map_err(cannot("read the server's parameters")),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct OraConfig {
     /// What the listener is to connect to, as a connect descriptor has it inside `CONNECT_DATA`, such as
     /// `(SERVICE_NAME=orcl)(SERVER=dedicated)`; see [`service`](Self::service).
     pub connect_data: String,
+    /// What `v$session` shows as `machine`: where we are.
+    pub machine: String,
     /// What `v$session` shows as `program`.
     pub program_name: String,
     /// How many rows the server is asked for at a time, with the execution and with each further fetch. At least 1.
@@ -38,6 +40,7 @@ impl Default for OraConfig {
             host: String::new(),
             port: 1521,
             connect_data: String::new(),
+            machine: String::new(),
             program_name: String::new(),
             rows_per_fetch: ROWS_PER_FETCH,
             sdu: SDU,

@@ -169,7 +169,11 @@ impl Authentication {
         let mut padded = [other_salt, password].concat();
         let missing = BLOCK - padded.len() % BLOCK;
         padded.resize(padded.len() + missing, missing as u8);
-        pairs.push("AUTH_PASSWORD", hex::encode_upper(&encrypted(&key, &padded)?).as_bytes(), 0);
+        pairs.push(
+            "AUTH_PASSWORD",
+            hex::encode_upper(&encrypted(&key, &padded)?).as_bytes(),
+            0,
+        );
         pairs.push("SESSION_CLIENT_CHARSET", capabilities::UTF8.to_string().as_bytes(), 0);
         pairs.push("SESSION_CLIENT_DRIVER_NAME", b"dyno", 0);
         pairs.push("SESSION_CLIENT_VERSION", b"0", 0);

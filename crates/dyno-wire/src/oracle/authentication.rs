@@ -251,7 +251,7 @@ fn combine(theirs: &[u8], ours: &[u8], length: usize, challenge: &Pairs) -> Resu
     let rounds = rounds(challenge, "AUTH_PBKDF2_SDER_COUNT")?;
     let mut key = vec![0; length];
     derive(
-        hex::encode_upper(&[ours, theirs].concat()).as_bytes(),
+        hex::encode_upper([ours, theirs].concat()).as_bytes(),
         &salt,
         rounds,
         &mut key,
@@ -335,7 +335,7 @@ mod tests {
             assert_eq!(pairs.value("AUTH_PBKDF2_SPEEDY_KEY").is_some(), self.kind == OF_12);
             let mut proof = Pairs::default();
             let text = [&[9; 16], PROOF, &[16; 16]].concat();
-            let text = hex::encode_upper(&cipher::encrypt(&key, &text).unwrap());
+            let text = hex::encode_upper(cipher::encrypt(&key, &text).unwrap());
             proof.push("AUTH_SVR_RESPONSE", text.as_bytes(), 0);
             (password, proof)
         }

@@ -318,10 +318,8 @@ impl OraSession {
     /// An execution is over, or has at least begun to give rows.
     #[inline]
     fn executed(&mut self, mut task: Task, end: &End, out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
-        if end.cursor > 0 {
-            if task.place == Place::Once || task.cursor == 0 {
-                task.cursor = end.cursor;
-            }
+        if end.cursor > 0 && (task.place == Place::Once || task.cursor == 0) {
+            task.cursor = end.cursor;
         }
         self.learn(&task, end);
         let failed = end.code != NO_DATA && self.fail_by(end)?;

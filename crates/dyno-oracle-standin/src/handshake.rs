@@ -94,8 +94,12 @@ fn redirect(link: &mut Link, to: SocketAddr, connect: &Connect) -> Result<Accept
     let address = format!("(ADDRESS=(PROTOCOL=tcp)(HOST={})(PORT={}))\0", to.ip(), to.port());
     let data = [address.as_bytes(), &connect.data].concat();
     let mut body = Writer::new();
-    body.u16(u16::try_from(data.len()).unwrap_or_default()).raw(&data);
+    body.u16(u16::try_from(data.len()).unwrap_or_default());
     link.send(kind::REDIRECT, &body.into_bytes())?;
+    // It is only announced there.
+    let mut body = Writer::new();
+    body.u16(0).raw(&data);
+    link.send(kind::DATA, &body.into_bytes())?;
     Err(Ended::Over)
 }
 

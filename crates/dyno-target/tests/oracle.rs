@@ -264,7 +264,7 @@ fn parameters_are_changed_and_put_back() {
         panic!("{:?}", change.unset())
     };
     assert_eq!((unset.name.as_str(), unset.found.as_str()), ("processes", "300"));
-    assert!(unset.reason.contains("--restart-command"), "{}", unset.reason);
+    assert!(unset.reason.ends_with("set it in the root"), "{}", unset.reason);
     let saved = change.saved().clone();
     assert_eq!(saved.settings.len(), 3, "{saved:?}");
     change.apply().unwrap();

@@ -170,3 +170,70 @@ fn alter_table(all: &mut Vec<Token>) -> Result<bool, OracleError> {
     all.append(&mut rest);
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn becomes(oracle: &str, postgres: &[&str]) {
+        let defined = define(tokens(oracle)).map_err(|error| error.message);
+        assert_eq!(
+            defined.as_deref(),
+            Ok(&*postgres.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+        );
+    }
+
+    #[test]
+    fn tables_lose_how_they_are_stored() {
+        becomes(
+            "create table t (id number(10) primary key using index tablespace x, v varchar2(20 char) default 'a, b' not \
+             null, n number(*, 0), d date default sysdate, r raw(16), f binary_double, constraint u unique (v) enable) \
+             tablespace users pctfree 10 storage (initial 1m)",
+            &[
+                "create table t (id numeric(10) primary key , v varchar(20) default 'a, b' not null, n numeric(38, 0), d \
+               timestamp(0) default cast(date_trunc('second', clock_timestamp()) as timestamp(0)), r bytea, f double \
+               precision, constraint u unique (v) )",
+            ],
+        );
+        becomes(
+            "create table t nologging as select cast(1 as number) a from dual",
+            &["create table t as select cast(1 as numeric) a from dual"],
+        );
+        becomes(
+            "create table t (id number generated always as identity)",
+            &["create table t (id bigint generated always as identity)"],
+        );
+    }
+
+    #[test]
+    fn other_definitions_lose_what_has_no_counterpart() {
+        becomes(
+            "create index i on t (a, b) tablespace x online",
+            &["create index i on t (a, b)"],
+        );
+        becomes(
+            "create sequence s cache 20 noorder nocycle",
+            &["create sequence s cache 20  no cycle"],
+        );
+        becomes("drop table t cascade constraints purge", &["drop table t cascade"]);
+        becomes("truncate table t drop storage", &["truncate table t"]);
+        becomes(
+            "alter table t add (a number, b date)",
+            &["alter table t add a numeric, add  b timestamp(0)"],
+        );
+        becomes("alter table t nologging", &[]);
+        becomes("grant select on t to public", &[]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for sql in [
+            "create table t (c clob)",
+            "create or replace procedure p is begin null; end;",
+            "create type t",
+        ] {
+            assert_eq!(define(tokens(sql)).map_err(|error| error.code), Err(3001), "{sql}");
+        }
+    }
+}

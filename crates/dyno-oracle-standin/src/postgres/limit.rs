@@ -10,7 +10,7 @@ pub(super) fn limit_rows(tokens: &mut Vec<Token>) {
         let Some(limit) = Limit::at(tokens, at) else { continue };
         let mut clause = vec![Token::verbatim(" limit "), Token::verbatim("(")];
         clause.extend_from_slice(&tokens[limit.first..=limit.last]);
-        clause.push(Token::verbatim(if limit.is_less { ") - 1" } else { ")" }));
+        clause.push(Token::verbatim(if limit.is_less { ") - 1 " } else { ") " }));
         let end = end_of_query(tokens, limit.last + 1);
         tokens.splice(end..end, clause);
         // The condition was met: what is left of it always is.

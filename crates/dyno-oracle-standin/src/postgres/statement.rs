@@ -335,3 +335,86 @@ fn block_part(part: &[Token]) -> Result<Statement, OracleError> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_may_lock() {
+        let lock = |sql: &str| match read(sql) {
+            Ok(Statement::Query { text, locks, wait }) => (text.sql, locks, wait),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(lock("select 1 from t;"), ("select 1 from t".to_owned(), false, None));
+        let sql = "select 1 from t for update of a wait 5";
+        assert_eq!(lock(sql), ("select 1 from t for update".to_owned(), true, Some(5)));
+        let sql = "select 1 from t for update nowait";
+        assert_eq!(lock(sql), (sql.to_owned(), true, None));
+    }
+
+    #[test]
+    fn parameters_are_set() {
+        let system = |name: &str, value: Option<&str>, now, later| Statement::SetSystem {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+            now,
+            later,
+        };
+        for (sql, expected) in [
+            (
+                "alter system set a = 1G scope=both",
+                system("a", Some("1G"), true, true),
+            ),
+            (
+                "alter system set a = 'x y' scope = spfile sid='*'",
+                system("a", Some("x y"), false, true),
+            ),
+            (
+                "alter system set a = true deferred scope=memory",
+                system("a", Some("TRUE"), true, false),
+            ),
+            ("alter system reset a scope = spfile", system("a", None, false, true)),
+            ("alter system flush buffer_cache", Statement::NothingBySystem),
+        ] {
+            assert_eq!(read(sql), Ok(expected), "{sql}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_a_few_calls_and_statements() {
+        let Ok(Statement::Block { parts, swallows }) = read(
+            "declare n number; begin update t set a = :x where b = :x; select count(*) into n from t; null; \
+             dbms_session.sleep(:y); execute immediate 'drop table it''s'; commit; exception when others then null; end;",
+        ) else {
+            panic!("not understood");
+        };
+        assert!(swallows);
+        assert_eq!(parts.len(), 6);
+        let Statement::Change(text) = &parts[0] else {
+            panic!("{:?}", parts[0])
+        };
+        assert_eq!(text.binds, [0, 0]);
+        let Statement::Query { text, .. } = &parts[3] else {
+            panic!("{:?}", parts[3])
+        };
+        assert_eq!(
+            (text.sql.as_str(), &text.binds[..]),
+            ("select 1 from pg_sleep($1)", &[1][..])
+        );
+        assert_eq!(parts[5], Statement::Commit);
+    }
+
+    #[test]
+    fn what_is_none_is_refused() {
+        for (sql, code) in [
+            ("", 900),
+            ("foo bar", 900),
+            ("select from dual", 936),
+            ("begin loop null; end loop; end;", 6550),
+            ("insert into t values (1) returning a into :1", 3001),
+        ] {
+            assert_eq!(read(sql).map_err(|error| error.code), Err(code), "{sql}");
+        }
+    }
+}

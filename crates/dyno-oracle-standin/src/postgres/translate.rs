@@ -172,3 +172,95 @@ fn sequence(tokens: &[Token]) -> Option<(String, usize)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::tokens::tokens;
+
+    fn translated(sql: &str) -> Text {
+        let mut tokens = tokens(sql);
+        number_by_place(&mut tokens);
+        translate(tokens)
+    }
+
+    #[track_caller]
+    fn becomes(oracle: &str, postgres: &str) {
+        assert_eq!(translated(oracle).sql, postgres);
+    }
+
+    #[test]
+    fn what_both_say_alike_stays() {
+        let sql = "select a, 'It''s :x' from t where b >= 1.5 and \"Mixed\" is null";
+        becomes(sql, sql);
+    }
+
+    #[test]
+    fn binds_are_numbered_by_place() {
+        let text = translated("update t set a = :v, b = :v where id = :1");
+        assert_eq!(text.sql, "update t set a = $1, b = $2 where id = $3");
+        assert_eq!(text.binds, [0, 1, 2]);
+    }
+
+    #[test]
+    fn binds_of_blocks_are_numbered_by_name() {
+        let mut tokens = tokens("p(:A, :b, :a)");
+        number_by_name(&mut tokens);
+        let text = written(&tokens);
+        assert_eq!((text.sql.as_str(), &text.binds[..]), ("p($1, $2, $3)", &[0, 1, 0][..]));
+    }
+
+    #[test]
+    fn limits_stand_where_their_query_ends() {
+        becomes(
+            "select * from (select * from t where rownum <= :1 and a = :2 order by b) where rownum < 5 for update",
+            "select * from (select * from t where true and a = $1 order by b limit ($2) ) where true  limit (5) - 1 for \
+             update",
+        );
+        assert_eq!(
+            translated("select * from t where rownum <= :1 and a = :2").binds,
+            [1, 0]
+        );
+        becomes("select rownum, a from t", "select row_number() over (), a from t");
+    }
+
+    #[test]
+    fn limited_changes_change_what_a_query_finds() {
+        becomes(
+            "delete from t where a > 1 and rownum <= 10",
+            "delete from t where ctid in (select ctid from   t  where  a > 1 and true limit (10) )",
+        );
+        becomes(
+            "update t x set a = 1 where rownum = 1",
+            "update t x set a = 1 where ctid in (select ctid from  t x  where  true limit (1) )",
+        );
+    }
+
+    #[test]
+    fn names_and_words_are_mapped() {
+        becomes(
+            "select \"ABC\", \"Abc\", v.serial# from v$session v",
+            "select \"abc\", \"Abc\", v.\"serial#\" from v$session v",
+        );
+        becomes(
+            "select s.nextval, x.s.currval from dual",
+            "select nextval('s'), currval('x.s') from dual",
+        );
+        becomes(
+            "select nvl(a, 0) from t minus select t.user from t",
+            "select coalesce(a, 0) from t except select t.user from t",
+        );
+        becomes(
+            "select * from table(dbms_xplan.display(null))",
+            "select * from dbms_xplan.display(null)",
+        );
+        becomes(
+            "select cast(:1 as number(10)), cast(a as date) x",
+            "select cast($1 as numeric(10)), cast(a as timestamp(0)) x",
+        );
+        becomes(
+            "select level from dual connect by level <= 10",
+            "select level from generate_series(1, cast(10 as bigint)) as dual(level)",
+        );
+    }
+}

@@ -345,7 +345,12 @@ impl Client {
 
     /// Executes a statement and leaves its transaction open.
     pub(super) fn begin(&mut self, statement: &str) -> Result<(), ClientError> {
-        self.asking(statement, &[], Some(self.patience), false)
+        self.begin_with(statement, &[])
+    }
+
+    /// The same with texts for its parameters.
+    pub(super) fn begin_with(&mut self, statement: &str, values: &[&str]) -> Result<(), ClientError> {
+        self.asking(statement, values, Some(self.patience), false)
     }
 
     fn asking(

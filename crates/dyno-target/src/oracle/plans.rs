@@ -35,16 +35,14 @@ pub(super) fn explain(client: &mut Client, statements: &[ToExplain]) -> Result<V
 }
 
 fn one(client: &mut Client, statement: &ToExplain) -> Result<Explained, ClientError> {
-    // Binds have no values in EXPLAIN PLAN either, and no type but text, so the values that clients send say more.
-    let filled = statement
-        .filled
-        .as_ref()
-        .map(|text| (text.clone(), statement.filled_with()));
+    // EXPLAIN PLAN looks at no bind's value and takes all for texts, so the values that clients send say more.
+    let filled = statement.filled.as_ref();
+    let filled = filled.map(|text| ((text.clone(), 0), statement.filled_with()));
     let parameterized = statement.parameterized.as_ref();
     let parameterized = parameterized.map(|text| (with_binds(text), AskedWith::Parameters));
     let mut came = Explained::NotAsked("its text is not known".to_owned());
-    for (text, asked_with) in filled.into_iter().chain(parameterized) {
-        came = told(client, &text, asked_with)?;
+    for ((text, binds), asked_with) in filled.into_iter().chain(parameterized) {
+        came = told(client, &text, binds, asked_with)?;
         if !matches!(came, Explained::Refused(_)) {
             break;
         }
@@ -52,9 +50,10 @@ fn one(client: &mut Client, statement: &ToExplain) -> Result<Explained, ClientEr
     Ok(came)
 }
 
-/// A text with `$1`, `$2`, … in the form in which the server has parameters.
-fn with_binds(text: &str) -> String {
+/// A text with `$1`, `$2`, … in the form in which the server has parameters, and how many there are.
+fn with_binds(text: &str) -> (String, usize) {
     let mut bound = String::with_capacity(text.len());
+    let mut number = 0;
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         let (before, after) = (&rest[..at], &rest[at + 1..]);
@@ -62,19 +61,20 @@ fn with_binds(text: &str) -> String {
         let is_number = after.starts_with(|first: char| first.is_ascii_digit());
         bound.push_str(before);
         bound.push(if is_number && !in_name { ':' } else { '$' });
+        number += usize::from(is_number && !in_name);
         rest = after;
     }
-    bound + rest
+    (bound + rest, number)
 }
 
-fn told(client: &mut Client, text: &str, asked_with: AskedWith) -> Result<Explained, ClientError> {
+fn told(client: &mut Client, text: &str, binds: usize, asked_with: AskedWith) -> Result<Explained, ClientError> {
     if !EXPLAINED.contains(&first_word(text, &["--"]).as_str()) {
         return Ok(Explained::HasNone);
     }
     if let Some(why) = unfit(text) {
         return Ok(Explained::NotAsked(why));
     }
-    let asked = ask(client, text, asked_with);
+    let asked = ask(client, text, binds, asked_with);
     refusable(client.rollback())?.ok();
     Ok(match refusable(asked)? {
         Ok(Ok(plan)) => Explained::Plan(plan),
@@ -84,9 +84,15 @@ fn told(client: &mut Client, text: &str, asked_with: AskedWith) -> Result<Explai
     })
 }
 
-fn ask(client: &mut Client, text: &str, asked_with: AskedWith) -> Result<Result<QueryPlan, String>, ClientError> {
+fn ask(
+    client: &mut Client,
+    text: &str,
+    binds: usize,
+    asked_with: AskedWith,
+) -> Result<Result<QueryPlan, String>, ClientError> {
     refusable(client.begin(&format!("delete from plan_table where statement_id = '{ID}'")))?.ok();
-    client.begin(&format!("explain plan set statement_id = '{ID}' for {}", sent(text)))?;
+    let explain = format!("explain plan set statement_id = '{ID}' for {}", sent(text));
+    client.begin_with(&explain, &vec!["1"; binds])?;
     let rows = client.answer(STEPS, &[], MOST_STEPS + 1, Some(LIMIT))?.rows;
     if rows.len() > MOST_STEPS {
         return Ok(Err(format!("its plan has more than {MOST_STEPS} steps")));

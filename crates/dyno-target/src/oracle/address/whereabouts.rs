@@ -32,7 +32,8 @@ impl ConnectionInfo {
         };
         let server = self.server.as_ref().map(|server| format!("(SERVER={server})"));
         format!(
-            "(DESCRIPTION=(ADDRESS=(PROTOCOL={protocol})(HOST={})(PORT={}))(CONNECT_DATA={service}{}))",
+            // Without the second that the crate otherwise sleeps behind every failure.
+            "(DESCRIPTION=(RETRY_DELAY=0)(ADDRESS=(PROTOCOL={protocol})(HOST={})(PORT={}))(CONNECT_DATA={service}{}))",
             self.host.name,
             self.host.port,
             server.unwrap_or_default()

@@ -22,6 +22,8 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// A connection on which a session starts.
 pub struct Opening {
     socket: Socket,
+    /// Who is at the other end, if that is known: a socket whose connection is gone does not say.
+    peer: Option<SocketAddr>,
     tls: Option<ClientConnection>,
     address: String,
     doing: &'static str,
@@ -114,8 +116,10 @@ fn attempt<S: Session>(
 
 impl Opening {
     fn dial(endpoint: &Endpoint, limit: Limit<'_>) -> Result<Self, ConnectError> {
+        let socket = dial(&endpoint.address, endpoint.connect_timeout, limit)?;
         Ok(Self {
-            socket: dial(&endpoint.address, endpoint.connect_timeout, limit)?,
+            peer: socket.peer(),
+            socket,
             tls: None,
             address: endpoint.address.to_string(),
             doing: "logging in",
@@ -174,7 +178,7 @@ impl Opening {
 
     /// Who is at the other end, if that is known.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.socket.peer()
+        self.peer
     }
 
     /// Why a connection that was given up gives no more answers.
@@ -292,7 +296,7 @@ impl Opening {
     /// Whether a server that says nothing is one of these, by what it answers on a connection of its own: on this one a
     /// server that is only slow to greet would take the question for an answer.
     fn finds(&self, other: &Listener) -> bool {
-        let Some(peer) = self.socket.peer() else {
+        let Some(peer) = self.peer else {
             return false;
         };
         let limit = Limit {
@@ -425,6 +429,7 @@ impl Opening {
             until: self.until,
         };
         self.socket = dial(&Address::Tcp(found.collect()), self.patience, limit)?;
+        self.peer = self.socket.peer();
         self.address = format!("{sent}, where {} sent us", self.address);
         self.tls = None;
         out.clear();

@@ -169,7 +169,11 @@ impl Authentication {
         let mut padded = [other_salt, password].concat();
         let missing = BLOCK - padded.len() % BLOCK;
         padded.resize(padded.len() + missing, missing as u8);
-        pairs.push("AUTH_PASSWORD", hex::encode_upper(&encrypted(&key, &padded)?).as_bytes(), 0);
+        pairs.push(
+            "AUTH_PASSWORD",
+            hex::encode_upper(&encrypted(&key, &padded)?).as_bytes(),
+            0,
+        );
         pairs.push("SESSION_CLIENT_CHARSET", capabilities::UTF8.to_string().as_bytes(), 0);
         pairs.push("SESSION_CLIENT_DRIVER_NAME", b"dyno", 0);
         pairs.push("SESSION_CLIENT_VERSION", b"0", 0);
@@ -247,7 +251,7 @@ fn combine(theirs: &[u8], ours: &[u8], length: usize, challenge: &Pairs) -> Resu
     let rounds = rounds(challenge, "AUTH_PBKDF2_SDER_COUNT")?;
     let mut key = vec![0; length];
     derive(
-        hex::encode_upper(&[ours, theirs].concat()).as_bytes(),
+        hex::encode_upper([ours, theirs].concat()).as_bytes(),
         &salt,
         rounds,
         &mut key,
@@ -331,7 +335,7 @@ mod tests {
             assert_eq!(pairs.value("AUTH_PBKDF2_SPEEDY_KEY").is_some(), self.kind == OF_12);
             let mut proof = Pairs::default();
             let text = [&[9; 16], PROOF, &[16; 16]].concat();
-            let text = hex::encode_upper(&cipher::encrypt(&key, &text).unwrap());
+            let text = hex::encode_upper(cipher::encrypt(&key, &text).unwrap());
             proof.push("AUTH_SVR_RESPONSE", text.as_bytes(), 0);
             (password, proof)
         }

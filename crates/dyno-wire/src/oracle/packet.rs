@@ -106,11 +106,6 @@ fn split(out: &mut Vec<u8>, start: usize, sdu: usize) {
     }
 }
 
-/// Appends the last packet of a connection, which holds nothing.
-pub(super) fn write_end(out: &mut Vec<u8>) {
-    write(out, Lengths::Long, kind::DATA, 0, &END_OF_FILE.to_be_bytes());
-}
-
 /// A packet that has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packet<'a> {
@@ -249,7 +244,7 @@ mod tests {
     fn packets_are_the_same_however_they_are_cut() {
         let mut stream = message(1000, 512);
         write_marker(&mut stream, marker::RESET);
-        write_end(&mut stream);
+        write(&mut stream, Lengths::Long, kind::CONTROL, 0, b"");
         let whole = packets(&stream, stream.len());
         assert_eq!(whole.len(), 4);
         for piece in 1..40 {

@@ -2,6 +2,8 @@
 
 mod answer;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -262,13 +264,7 @@ impl Session for OraSession {
     }
 
     fn rollback(&mut self, out: &mut Vec<u8>) {
-        self.submit(
-            Step::Plain {
-                plain: Plain::Rollback,
-                part: false,
-            },
-            out,
-        );
+        self.submit(Step::Rollback, out);
     }
 
     fn answered(&mut self) -> Option<Reply> {
@@ -279,7 +275,6 @@ impl Session for OraSession {
         // In the middle of a response the server would take it for nonsense.
         if self.start_up.is_none() && self.is_idle() {
             self.requests.plain(Plain::LogOff, out);
-            packet::write_end(out);
         }
     }
 

@@ -36,8 +36,8 @@ pub(super) struct Task {
     pub(super) introduces: bool,
     /// Whether its reply is a part of a pipeline's.
     pub(super) part: bool,
-    /// Whether no more rows are to come.
-    pub(super) is_over: bool,
+    /// How many rows others of the reply have brought.
+    pub(super) rows_before: u64,
     /// A column that is not fetched, so that nothing is.
     pub(super) unfetched: Option<usize>,
 }
@@ -280,7 +280,7 @@ impl OraSession {
         if self.start_up.is_some() {
             return self.started(&end, out);
         }
-        let Some(task) = self.task.take() else {
+        let Some(mut task) = self.task.take() else {
             // What a break brings that came too late to break anything.
             return match was_reset {
                 true => Ok(None),
@@ -293,12 +293,23 @@ impl OraSession {
             Doing::Parse => {
                 self.learn(&task, &end);
                 self.fail_by(&end)?;
+                self.give_back(&mut task);
                 Ok(self.finish(&task, out))
             }
-            Doing::Call | Doing::Settle => {
-                if !self.fail_by(&end)? && task.doing == Doing::Call {
+            Doing::Call => {
+                self.begun = match task.kind {
+                    Kind::Begin => true,
+                    Kind::Commit | Kind::Rollback => false,
+                    _ => self.begun,
+                };
+                // A call that only has the server answer is no statement.
+                if !self.fail_by(&end)? && task.kind != Kind::Other {
                     self.reply.completed += 1;
                 }
+                Ok(self.finish(&task, out))
+            }
+            Doing::Settle => {
+                self.fail_by(&end)?;
                 Ok(self.finish(&task, out))
             }
         }
@@ -307,10 +318,8 @@ impl OraSession {
     /// An execution is over, or has at least begun to give rows.
     #[inline]
     fn executed(&mut self, mut task: Task, end: &End, out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
-        if end.cursor > 0 {
-            if task.place == Place::Once || task.cursor == 0 {
-                task.cursor = end.cursor;
-            }
+        if end.cursor > 0 && (task.place == Place::Once || task.cursor == 0) {
+            task.cursor = end.cursor;
         }
         self.learn(&task, end);
         let failed = end.code != NO_DATA && self.fail_by(end)?;
@@ -362,7 +371,8 @@ impl OraSession {
             self.task = Some(task);
             return Ok(None);
         }
-        task.is_over = true;
+        let rows = self.reply.rows.saturating_sub(task.rows_before);
+        self.reply.affected = self.reply.affected.saturating_add(rows);
         self.reply.completed += 1;
         self.reply.result_sets += 1;
         if self.rows.shown {

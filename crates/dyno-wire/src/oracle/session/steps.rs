@@ -53,8 +53,8 @@ pub(super) enum Step {
     Parse(OraStatement),
     /// A query by its text.
     Text { kind: Kind, text: Vec<u8> },
-    /// A function that needs nothing else.
-    Plain { plain: Plain, part: bool },
+    /// What a transaction did is undone.
+    Rollback,
     /// Many rows for one statement.
     Load {
         statement: OraStatement,
@@ -149,20 +149,17 @@ impl OraSession {
             } => self.run(&statement, &binds, &text, part, out),
             Step::Parse(statement) => match self.knows_index(statement.index()) {
                 // Parsed twice in one go.
-                true => self.send_plain(Plain::Ping, false, out),
+                true => self.call(Kind::Other, Plain::Ping, false, out),
                 false => self.parse(&statement, out),
             },
             Step::Text { kind, text } => match plain_of(kind) {
-                Some(plain) => self.send_of(kind, plain, false, out),
+                Some(plain) => self.call(kind, plain, false, out),
                 None => self.run_text(kind, &text, &Binds::default(), false, out),
             },
-            Step::Plain { plain, part } => {
-                self.begun &= plain == Plain::Ping;
-                self.send_plain(plain, part, out);
-            }
+            Step::Rollback => self.call(Kind::Rollback, Plain::Rollback, false, out),
             Step::Load { statement, binds, rows } => self.run_kept(&statement, &binds, rows, false, out),
             // There was nothing in it, or all of it is answered.
-            Step::Sync => self.send_plain(Plain::Ping, false, out),
+            Step::Sync => self.call(Kind::Other, Plain::Ping, false, out),
         }
     }
 
@@ -178,7 +175,7 @@ impl OraSession {
             return self.run_kept(statement, binds, 1, part, out);
         }
         match plain_of(kind) {
-            Some(plain) => self.send_of(kind, plain, part, out),
+            Some(plain) => self.call(kind, plain, part, out),
             None => {
                 let text = match statement.protocol() {
                     Protocol::Simple => text,
@@ -231,7 +228,7 @@ impl OraSession {
             parses: text.is_some(),
             introduces,
             part,
-            is_over: false,
+            rows_before: self.reply.rows,
             unfetched: None,
         });
     }
@@ -262,7 +259,7 @@ impl OraSession {
             parses: true,
             introduces: false,
             part,
-            is_over: false,
+            rows_before: self.reply.rows,
             unfetched: None,
         });
     }
@@ -308,28 +305,23 @@ impl OraSession {
             parses: true,
             introduces: false,
             part: false,
-            is_over: true,
+            rows_before: self.reply.rows,
             unfetched: None,
         });
     }
 
-    /// Appends the call that a statement is.
-    fn send_of(&mut self, kind: Kind, plain: Plain, part: bool, out: &mut Vec<u8>) {
-        self.begun = kind == Kind::Begin;
-        self.send_plain(plain, part, out);
-    }
-
-    fn send_plain(&mut self, plain: Plain, part: bool, out: &mut Vec<u8>) {
+    /// Appends the call that a statement of this kind is.
+    fn call(&mut self, kind: Kind, plain: Plain, part: bool, out: &mut Vec<u8>) {
         self.requests.plain(plain, out);
         self.set_off(Task {
             doing: Doing::Call,
-            kind: Kind::Other,
+            kind,
             place: Place::Once,
             cursor: 0,
             parses: false,
             introduces: false,
             part,
-            is_over: true,
+            rows_before: self.reply.rows,
             unfetched: None,
         });
     }

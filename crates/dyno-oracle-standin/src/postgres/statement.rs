@@ -298,8 +298,8 @@ fn block_part(part: &[Token]) -> Result<Statement, OracleError> {
         }
         ["dbms_stats", ".", "gather_table_stats"] => {
             // Behind the owner's name.
-            let names = part.iter().filter(|token| token.kind == Kind::Text);
-            let table = names.last().map_or("", |name| name.text.trim_matches('\''));
+            let table = part.iter().rfind(|token| token.kind == Kind::Text);
+            let table = table.map_or("", |name| name.text.trim_matches('\''));
             Ok(Statement::Define(vec![format!("analyze {}", table.to_lowercase())]))
         }
         ["dbms_stats", ".", "gather_schema_stats"] => Ok(Statement::Define(vec!["analyze".to_owned()])),

@@ -1,6 +1,6 @@
 //! A connection for what is asked beside a load: one statement after the other, each waited for.
 
-use crate::cancel::cancel;
+use crate::cancel::{CANCEL_PATIENCE, cancel};
 use crate::opening::{Opening, log_in_first};
 use crate::{Address, ConnectError, Endpoint, Limit};
 use dyno_wire::tls::SslMode;
@@ -137,11 +137,13 @@ impl<S: Session> Client<S> {
     }
 
     /// Asks the server to give up what it is executing: closing the connection would not end that.
-    fn cancel(&self) {
-        if let Some(Cancel::Statement(statement)) = self.session.cancel() {
-            // Who cannot be asked goes on until it notices that its client is gone.
-            let _ = cancel(&self.endpoint, &self.sessions, &[statement]);
-        }
+    fn cancel(&mut self) {
+        // Who cannot be asked goes on until it notices that its client is gone.
+        let _ = match self.session.cancel() {
+            Some(Cancel::Statement(statement)) => cancel(&self.endpoint, &self.sessions, &[statement]),
+            Some(Cancel::Break(message)) => self.opening.tell(&message, CANCEL_PATIENCE),
+            Some(Cancel::Message(_)) | None => Ok(()),
+        };
     }
 }
 

@@ -7,13 +7,13 @@ use crate::dial::{Limit, dial};
 use crate::outage::notice_outage;
 use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError, Words};
-use dyno_wire::{Event, Listener, Session, WireError};
+use dyno_wire::{Event, Listener, Redirect, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, RecvFlags, SendFlags};
 use rustls::ClientConnection;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// How long a server that is to speak first may say nothing before it is asked who it is.
@@ -22,6 +22,8 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// A connection on which a session starts.
 pub struct Opening {
     socket: Socket,
+    /// Who is at the other end, if that is known: a socket whose connection is gone does not say.
+    peer: Option<SocketAddr>,
     tls: Option<ClientConnection>,
     address: String,
     doing: &'static str,
@@ -114,8 +116,10 @@ fn attempt<S: Session>(
 
 impl Opening {
     fn dial(endpoint: &Endpoint, limit: Limit<'_>) -> Result<Self, ConnectError> {
+        let socket = dial(&endpoint.address, endpoint.connect_timeout, limit)?;
         Ok(Self {
-            socket: dial(&endpoint.address, endpoint.connect_timeout, limit)?,
+            peer: socket.peer(),
+            socket,
             tls: None,
             address: endpoint.address.to_string(),
             doing: "logging in",
@@ -174,7 +178,7 @@ impl Opening {
 
     /// Who is at the other end, if that is known.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.socket.peer()
+        self.peer
     }
 
     /// Why a connection that was given up gives no more answers.
@@ -292,7 +296,7 @@ impl Opening {
     /// Whether a server that says nothing is one of these, by what it answers on a connection of its own: on this one a
     /// server that is only slow to greet would take the question for an answer.
     fn finds(&self, other: &Listener) -> bool {
-        let Some(peer) = self.socket.peer() else {
+        let Some(peer) = self.peer else {
             return false;
         };
         let limit = Limit {
@@ -370,7 +374,7 @@ impl Opening {
         let mut out = Vec::new();
         let begun = session.start(&mut out);
         let mut event = begun.map_err(|cause| self.protocol(cause))?;
-        self.awaits_greeting = out.is_empty();
+        self.awaits_greeting = out.is_empty() && event != Event::StartTls;
         if let Some(other) = S::WAITS_FOR_US.filter(|_| self.asks_who_is_there) {
             let heard = self.hears_within(SILENCE);
             if !heard.map_err(|error| error.of_greeting(S::DATABASE, false))? && self.finds(other) {
@@ -380,17 +384,23 @@ impl Opening {
             }
         }
         while event != Event::Started {
+            if event == Event::Redirect {
+                event = self.follow(session, &mut out)?;
+                continue;
+            }
             if event != Event::StartTls {
                 let said = self.converse(session, &mut out);
                 event = match said {
                     Err(error) if self.awaits_greeting => return Err(error.of_greeting(S::DATABASE, self.greets)),
-                    said => said?,
+                    Err(error) => return Err(self.of_hanging_up::<S>(error)),
+                    Ok(event) => event,
                 };
                 continue;
             }
             self.send(&out)?;
             out.clear();
-            let Some(tls) = tls.filter(|_| self.tls.is_none()) else {
+            // Oracle's servers may have it begun anew, on the same connection.
+            let Some(tls) = tls.filter(|_| self.tls.is_none() || S::TLS_BEGINS_ANEW) else {
                 return Err(self.broken(io::Error::other("the session asks for TLS out of turn")));
             };
             let encrypted = self.encrypt(tls, S::TLS_WORDS)?;
@@ -402,12 +412,51 @@ impl Opening {
         self.send_plain(&out)
     }
 
+    /// Goes where the server sends us, and begins there.
+    fn follow<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<Event, ConnectError> {
+        let Some(Redirect { host, port }) = session.redirection().cloned() else {
+            return Err(self.broken(io::Error::other("the server sends us on without saying where")));
+        };
+        let sent = format!("{host}:{port}");
+        let found = (host.as_str(), port).to_socket_addrs().map_err(|error| {
+            self.broken(io::Error::new(
+                error.kind(),
+                format!("it sends us on to {sent}, which cannot be looked up here: {error}"),
+            ))
+        })?;
+        let limit = Limit {
+            stop: &self.stop,
+            until: self.until,
+        };
+        self.socket = dial(&Address::Tcp(found.collect()), self.patience, limit)?;
+        self.peer = self.socket.peer();
+        self.address = format!("{sent}, where {} sent us", self.address);
+        self.tls = None;
+        out.clear();
+        session.start(out).map_err(|cause| self.protocol(cause))
+    }
+
+    /// The same, or that another database's server hung up on us, as it does when it does not understand us.
+    fn of_hanging_up<S: Session>(&self, error: ConnectError) -> ConnectError {
+        let other = S::HANGS_UP_ON_US.filter(|_| !self.greets && matches!(error, ConnectError::Broken { .. }));
+        match other.filter(|other| self.finds(other)) {
+            Some(other) => ConnectError::OtherDatabase {
+                address: self.address.clone(),
+                other: other.database,
+            },
+            None => error,
+        }
+    }
+
     /// Sends `out` and exchanges messages until the session has more to tell than that it needs input. Gives the last
     /// that it told.
     fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<Event, ConnectError> {
         let mut buffer = vec![0; 16 * 1024];
         let mut plain = Vec::new();
         loop {
+            if let Some(reply) = session.answered() {
+                return Ok(Event::Reply(reply));
+            }
             self.send_plain(out)?;
             out.clear();
             plain.clear();

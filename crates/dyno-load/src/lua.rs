@@ -117,8 +117,10 @@ impl LuaScript {
         let links: Arc<dyn Links> = match server {
             Server::Postgres(info) => Arc::new(connect::postgres(info)?),
             Server::Mysql(info) => Arc::new(connect::mysql(info)?),
+            Server::Oracle(_) => return Err(LoadError::NoLua),
         };
-        let settings = self.settings(server.dialect(), threads, command, voice, stop);
+        let dialect = server.dialect().ok_or(LoadError::NoLua)?;
+        let settings = self.settings(dialect, threads, command, voice, stop);
         let source = self.source();
         let mut environment = Environment::load(&source, &settings, 0, Some(Arc::clone(&links)))?;
         let declared = environment.declared().command(command);

@@ -6,7 +6,7 @@ use crate::scripts::Scripts;
 use dyno_engine::{Load, Preparing, Workload};
 use dyno_lua::Dialect;
 use dyno_target::target::Reach;
-use dyno_target::{mysql, postgres};
+use dyno_target::{mysql, oracle, postgres};
 use serde::{Deserialize, Serialize};
 
 /// A whole load.
@@ -47,15 +47,18 @@ pub enum Server {
     Postgres(Box<postgres::address::ConnectionInfo>),
     /// A server that speaks MySQL's protocol.
     Mysql(Box<mysql::address::ConnectionInfo>),
+    /// A server that speaks Oracle's protocol.
+    Oracle(Box<oracle::address::ConnectionInfo>),
 }
 
 impl Server {
-    /// What scripts in Lua are told of it.
+    /// What scripts in Lua are told of it; `None` if there are none for such a server.
     #[must_use]
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> Option<Dialect> {
         match self {
-            Self::Postgres(_) => Dialect::Postgres,
-            Self::Mysql(_) => Dialect::Mysql,
+            Self::Postgres(_) => Some(Dialect::Postgres),
+            Self::Mysql(_) => Some(Dialect::Mysql),
+            Self::Oracle(_) => None,
         }
     }
 }
@@ -65,6 +68,7 @@ impl From<Reach<'_>> for Server {
         match reach {
             Reach::Postgres(info) => Self::Postgres(Box::new(info.clone())),
             Reach::Mysql(info) => Self::Mysql(Box::new(info.clone())),
+            Reach::Oracle(info) => Self::Oracle(Box::new(info.clone())),
         }
     }
 }

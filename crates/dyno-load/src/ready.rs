@@ -8,9 +8,9 @@ use crate::scripts::Scripts;
 use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
 use dyno_lua::{Counts, Dialect, LuaError, Voice};
 use dyno_script::{Example, ScriptError, ScriptProgram};
-use dyno_target::mysql::EndpointError;
 use dyno_target::postgres::address::ConnectError;
-use dyno_wire::{MySession, PgSession, Session, WireError};
+use dyno_target::{mysql, oracle};
+use dyno_wire::{MySession, OraSession, PgSession, Session, WireError};
 use std::sync::Arc;
 
 /// A load that can be driven: its scripts are parsed, its hosts looked up, its logs open.
@@ -19,6 +19,8 @@ pub enum Ready {
     Postgres(Load<WireDriver<PgSession>, ScriptProgram>),
     /// Through MySQL's protocol.
     Mysql(Load<WireDriver<MySession>, ScriptProgram>),
+    /// Through Oracle's protocol.
+    Oracle(Load<WireDriver<OraSession>, ScriptProgram>),
     /// Scripts in Lua through PostgreSQL's protocol.
     PostgresLua(LuaLoad<PgSession>),
     /// Scripts in Lua through MySQL's protocol.
@@ -42,13 +44,19 @@ pub enum LoadError {
     Postgres(#[from] ConnectError),
     /// A MariaDB or MySQL server cannot be connected to.
     #[error(transparent)]
-    Mysql(#[from] EndpointError),
+    Mysql(#[from] mysql::EndpointError),
+    /// An Oracle server cannot be connected to.
+    #[error(transparent)]
+    Oracle(#[from] oracle::EndpointError),
     /// A log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
     /// Its workloads speak different protocols.
-    #[error("the workloads of one load must speak one protocol, PostgreSQL's or MySQL's; drive them one by one")]
+    #[error("the workloads of one load must speak one protocol, one database's; drive them one by one")]
     Mixed,
+    /// A script in Lua for a database that has none.
+    #[error("scripts in Lua are for PostgreSQL, MariaDB and MySQL only; write the workload in pgbench's language")]
+    NoLua,
     /// Its workloads are in different languages.
     #[error("the workloads of one load must all be in pgbench's language or all in Lua; drive them one by one")]
     Languages,
@@ -85,7 +93,7 @@ impl Ready {
             Some(Server::Postgres(_)) => {
                 let to = |server: &Server| match server {
                     Server::Postgres(info) => Ok(connect::postgres(info)?),
-                    Server::Mysql(_) => Err(LoadError::Mixed),
+                    _ => Err(LoadError::Mixed),
                 };
                 Ok(match lua {
                     true => Self::PostgresLua(LuaLoad::build(plan, to, Dialect::Postgres, voice, open_log, stop)?),
@@ -95,12 +103,20 @@ impl Ready {
             Some(Server::Mysql(_)) => {
                 let to = |server: &Server| match server {
                     Server::Mysql(info) => Ok(connect::mysql(info)?),
-                    Server::Postgres(_) => Err(LoadError::Mixed),
+                    _ => Err(LoadError::Mixed),
                 };
                 Ok(match lua {
                     true => Self::MysqlLua(LuaLoad::build(plan, to, Dialect::Mysql, voice, open_log, stop)?),
                     false => Self::Mysql(build(plan, to, open_log)?),
                 })
+            }
+            Some(Server::Oracle(_)) if lua => Err(LoadError::NoLua),
+            Some(Server::Oracle(_)) => {
+                let to = |server: &Server| match server {
+                    Server::Oracle(info) => Ok(connect::oracle(info)?),
+                    _ => Err(LoadError::Mixed),
+                };
+                Ok(Self::Oracle(build(plan, to, open_log)?))
             }
         }
     }
@@ -115,6 +131,7 @@ impl Ready {
         match self {
             Self::Postgres(load) => of(load),
             Self::Mysql(load) => of(load),
+            Self::Oracle(load) => of(load),
             Self::PostgresLua(load) => of(&load.load),
             Self::MysqlLua(load) => of(&load.load),
         }
@@ -132,6 +149,7 @@ impl Ready {
         match self {
             Self::Postgres(load) => of(load),
             Self::Mysql(load) => of(load),
+            Self::Oracle(load) => of(load),
             Self::PostgresLua(load) => vec![Vec::new(); load.load.workloads.len()],
             Self::MysqlLua(load) => vec![Vec::new(); load.load.workloads.len()],
         }
@@ -141,7 +159,7 @@ impl Ready {
     #[must_use]
     pub fn counts(&self) -> Vec<Counts> {
         match self {
-            Self::Postgres(_) | Self::Mysql(_) => Vec::new(),
+            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) => Vec::new(),
             Self::PostgresLua(load) => load.counts(),
             Self::MysqlLua(load) => load.counts(),
         }
@@ -156,6 +174,7 @@ impl Ready {
         match self {
             Self::Postgres(load) => drive(load, observer, stop),
             Self::Mysql(load) => drive(load, observer, stop),
+            Self::Oracle(load) => drive(load, observer, stop),
             Self::PostgresLua(load) => load.drive(observer, stop),
             Self::MysqlLua(load) => load.drive(observer, stop),
         }

@@ -14,6 +14,10 @@ pub enum Lexis {
     Mysql,
     /// The same on a server whose mode is NO_BACKSLASH_ESCAPES: a backslash in a string is a character like others.
     MysqlNoEscapes,
+    /// Oracle's: nothing escapes in a string but a doubled quote, and one may have delimiters of its own, `q'[…]'`.
+    /// What is in quotes or a comment becomes no parameter. A block of PL/SQL, and what makes a routine, ends at a line
+    /// that has nothing but a `/`, as in SQL*Plus.
+    Oracle,
 }
 
 impl Lexis {
@@ -26,7 +30,7 @@ impl Lexis {
     /// Whether `text` begins with a comment that the end of the line ends.
     pub(crate) fn is_line_comment(self, text: &[u8]) -> bool {
         match (self, text) {
-            (Self::Psql, [b'-', b'-', ..]) => true,
+            (Self::Psql | Self::Oracle, [b'-', b'-', ..]) => true,
             (Self::Mysql | Self::MysqlNoEscapes, text) => is_mysql_line_comment(text),
             _ => false,
         }
@@ -41,6 +45,7 @@ impl Lexis {
                 true => EXECUTED.len(),
                 false => mysql_quoted(text, self == Self::Mysql),
             },
+            Self::Oracle => oracle_quoted(text),
         }
     }
 }
@@ -84,4 +89,44 @@ pub(crate) fn mysql_quoted(text: &[u8], escapes: bool) -> usize {
         }
         _ => 0,
     }
+}
+
+/// The same by Oracle's rules (SQL Language Reference, "Text Literals", "Database Object Naming Rules", "Comments").
+pub(crate) fn oracle_quoted(text: &[u8]) -> usize {
+    match text {
+        [quote @ (b'\'' | b'"'), rest @ ..] => {
+            let end = rest.iter().position(|byte| byte == quote);
+            end.map_or(text.len(), |end| end + 2)
+        }
+        [b'n' | b'N', rest @ ..] if is_delimited(rest) => 1 + delimited(rest),
+        _ if is_delimited(text) => delimited(text),
+        [b'/', b'*', rest @ ..] => {
+            let end = rest.windows(2).position(|pair| pair == b"*/");
+            end.map_or(text.len(), |end| end + 4)
+        }
+        [b'-', b'-', ..] => {
+            let end = text.iter().position(|&byte| byte == b'\n');
+            end.unwrap_or(text.len())
+        }
+        _ => 0,
+    }
+}
+
+/// Whether a string with delimiters of its own begins here.
+fn is_delimited(text: &[u8]) -> bool {
+    matches!(text, [b'q' | b'Q', b'\'', delimiter, ..] if !delimiter.is_ascii_whitespace())
+}
+
+/// How long it is.
+fn delimited(text: &[u8]) -> usize {
+    let close = match text.get(2) {
+        Some(b'[') => b']',
+        Some(b'{') => b'}',
+        Some(b'(') => b')',
+        Some(b'<') => b'>',
+        Some(other) => *other,
+        None => return text.len(),
+    };
+    let end = text[3..].windows(2).position(|pair| pair == [close, b'\'']);
+    end.map_or(text.len(), |end| end + 5)
 }

@@ -4,7 +4,7 @@
 //! or (the semicolon only) in parentheses or between the BEGIN and the END of a routine's body. What quotes and
 //! comments are, a [`Lexis`] says. pgbench assumes standard-conforming strings, and so does this.
 
-use crate::lexis::{Lexis, mysql_quoted};
+use crate::lexis::{Lexis, mysql_quoted, oracle_quoted};
 use crate::token::{is_name, is_name_start};
 
 /// A reading place in a script and what surrounds it.
@@ -22,6 +22,10 @@ pub(crate) struct Splitter<'a> {
     after_end: bool,
     /// Whether the statement makes what may have a body; MySQL only.
     makes_routine: bool,
+    /// Whether it is a block of PL/SQL or makes what has one; Oracle only.
+    is_block: bool,
+    /// Whether its first words say so, or are still to be read; Oracle only.
+    in_head: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -66,6 +70,8 @@ impl<'a> Splitter<'a> {
             word_count: 0,
             after_end: false,
             makes_routine: false,
+            is_block: false,
+            in_head: true,
         }
     }
 
@@ -104,16 +110,38 @@ impl<'a> Splitter<'a> {
                 [b';', ..] => {
                     self.at += 1;
                     self.after_end = false;
-                    if self.parentheses == 0 && self.blocks == 0 {
+                    if self.parentheses == 0 && self.blocks == 0 && !self.is_block {
                         self.word_count = 0;
                         break Ending::Semicolon;
                     }
+                }
+                [b'/', ..] if self.is_block && self.is_alone() => {
+                    sql.push_str(self.text[copied..self.at].trim_end());
+                    self.at += 1;
+                    (self.word_count, self.parentheses, self.is_block) = (0, 0, false);
+                    return Part {
+                        sql,
+                        start,
+                        ending: Ending::Semicolon,
+                    };
                 }
                 _ => self.skip_token(),
             }
         };
         sql.push_str(&self.text[copied..self.at]);
         Part { sql, start, ending }
+    }
+
+    /// Whether the line has nothing but the character that is next.
+    fn is_alone(&self) -> bool {
+        let blank = |text: &[u8]| text.iter().all(u8::is_ascii_whitespace);
+        let text = self.text.as_bytes();
+        let before = text[..self.at].rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+        let after = text[self.at + 1..]
+            .split(|&byte| byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        blank(before) && blank(after)
     }
 
     fn skip_while(&mut self, accept: impl Fn(u8) -> bool) {
@@ -137,6 +165,11 @@ impl<'a> Splitter<'a> {
             Lexis::Psql => self.skip_psql_quoted(),
             Lexis::Mysql | Lexis::MysqlNoEscapes => {
                 let length = mysql_quoted(self.rest(), self.lexis == Lexis::Mysql);
+                self.at += length;
+                length > 0
+            }
+            Lexis::Oracle => {
+                let length = oracle_quoted(self.rest());
                 self.at += length;
                 length > 0
             }
@@ -297,6 +330,7 @@ impl<'a> Splitter<'a> {
         if self.word_count == 0 {
             self.words = Default::default();
             self.makes_routine = false;
+            (self.is_block, self.in_head) = (false, true);
         }
         if let Some(slot) = self.words.get_mut(self.word_count) {
             *slot = if is("create") {
@@ -317,6 +351,7 @@ impl<'a> Splitter<'a> {
         match self.lexis {
             Lexis::Psql => self.follow_psql(&is),
             Lexis::Mysql | Lexis::MysqlNoEscapes => self.follow_mysql(&is),
+            Lexis::Oracle => self.follow_oracle(&is),
         }
     }
 
@@ -352,6 +387,20 @@ impl<'a> Splitter<'a> {
         } else if is("end") {
             self.blocks = self.blocks.saturating_sub(1);
         }
+    }
+
+    /// Looks whether BEGIN, DECLARE or CREATE … {FUNCTION | PROCEDURE | PACKAGE | TRIGGER | TYPE} begins the statement.
+    fn follow_oracle(&mut self, is: &dyn Fn(&str) -> bool) {
+        if !self.in_head {
+            return;
+        }
+        let any = |words: &[&str]| words.iter().any(|word| is(word));
+        let creates = self.words[0] == Word::Create;
+        self.in_head = creates && any(&["create", "or", "replace", "editionable", "noneditionable"]);
+        self.is_block = match creates {
+            true => any(&["function", "procedure", "package", "trigger", "type"]),
+            false => any(&["begin", "declare"]),
+        };
     }
 }
 
@@ -505,6 +554,30 @@ mod tests {
         for open in ["select 'a;", "select `a;", "/* a;", "select \"a\\"] {
             assert_eq!(split(open), [open]);
         }
+    }
+
+    #[test]
+    fn oracle_quotes_hide_semicolons_and_blocks_end_at_a_slash() {
+        let split = |text: &str| split_by(Lexis::Oracle, text);
+        for one in [
+            "select 'a;''\\', \"b;\" from dual;",
+            "select q'[it's; ]', nq'!a;!' from dual;",
+            "select /* ; */ n / 2 from t -- ;\n;",
+            "create table type (function number);",
+            "select begin from v$session where serial# = 1;",
+        ] {
+            assert_eq!(
+                split(&format!("{one}select 2 from dual;")),
+                [one, "select 2 from dual;"]
+            );
+        }
+        let block = "declare\n  n number;\nbegin\n  n := 4 / 2;\nend;";
+        assert_eq!(
+            split(&format!("{block}\n / \nselect 1 from dual;")),
+            [block, "select 1 from dual;"]
+        );
+        let made = "create or replace editionable procedure p is begin null; end;";
+        assert_eq!(split(&format!("{made}\n/\n{block}")), [made, block]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A benchmark is only as good as the server it runs on, so everything that touches a server outside the measured
 //! statements is here. [`target`] is what all databases have in common, each of which has a folder of its own,
-//! [`postgres`] and [`mysql`]; [`embedded`] is how a private server is brought, [`kept`] what stays of it. [`host`] is
+//! [`postgres`], [`mysql`] and [`oracle`]; [`embedded`] is how a private server is brought, [`kept`] what stays of it. [`host`] is
 //! the machine, whatever database is measured, and [`sampler`] is what all sources of numbers have in common. Nothing
 //! here knows what is being measured.
 
@@ -10,15 +10,19 @@ pub mod embedded;
 pub mod host;
 pub mod kept;
 pub mod mysql;
+pub mod oracle;
 pub mod postgres;
 pub mod sampler;
 pub mod target;
 
 mod batches;
+mod mark;
 mod nearest;
 mod notice;
 mod patience;
 mod plans;
 mod restart;
+mod row;
 mod stopping;
 mod unencoded;
+mod values;

@@ -1,7 +1,7 @@
 //! What can go wrong between a session and its server.
 
 use crate::tls::TlsError;
-use crate::{MyError, OtherDatabase, ServerError};
+use crate::{MyError, OraError, OtherDatabase, ServerError};
 
 /// Why a session cannot go on (or, for statements, cannot be made).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -116,6 +116,10 @@ pub enum WireError {
     /// The conversation with a MySQL or MariaDB server cannot go on.
     #[error("{0}")]
     MySql(#[from] MyError),
+
+    /// The conversation with an Oracle server cannot go on.
+    #[error("{0}")]
+    Oracle(#[from] OraError),
 
     /// Something we were asked to send cannot be carried by the protocol.
     #[error("{0}")]

@@ -5,8 +5,8 @@
 //! appends. That keeps one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted
 //! test), and keeps the work per transaction to walking a few message headers and copying a few bytes.
 //!
-//! The seam is [`Session`], with two implementations: [`PgSession`] for PostgreSQL 9.3 and later, and [`MySession`] for
-//! MySQL 5.7 and later and MariaDB 10.4 and later. A session says when
+//! The seam is [`Session`], with three implementations: [`PgSession`] for PostgreSQL 9.3 and later, [`MySession`] for MySQL
+//! 5.7 and later and MariaDB 10.4 and later, and [`OraSession`] for Oracle 12.1 and later. A session says when
 //! TLS starts; [`tls`] decides about and configures encryption the way libpq does; the handshake itself belongs to the
 //! transport.
 //!
@@ -32,6 +32,7 @@
 
 mod error;
 mod mysql;
+mod oracle;
 mod postgres;
 mod protocol;
 mod results;
@@ -43,6 +44,7 @@ mod unreached;
 pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
 pub use mysql::{LocalData, MyConfig, MyError, MySession, MyStatement};
+pub use oracle::{OraConfig, OraError, OraRows, OraSession, OraStatement};
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, LogInMethod,
     OtherDatabase, PgConfig, PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
@@ -50,5 +52,5 @@ pub use postgres::{
 pub use protocol::{Protocol, UnknownProtocol};
 pub use results::{CapturedResult, MOST_KEPT, ResultTooLarge, Row};
 pub use server_error::ServerError;
-pub use session::{Cancel, Event, Parameters, Preparation, Reply, Session, TransactionStatus};
+pub use session::{Cancel, Event, Parameters, Preparation, Redirect, Reply, Session, TransactionStatus};
 pub use unreached::{Place, SOCKET, Unreached};

@@ -29,8 +29,14 @@ pub trait Session: Send + 'static {
     /// have it. Then one that is refused is worth the next of [`SslMode::attempts`](crate::tls::SslMode::attempts).
     const LETS_IN_BY_ENCRYPTION: bool;
 
+    /// Whether a server may ask for a second handshake of TLS, on the connection below the first one.
+    const TLS_BEGINS_ANEW: bool = false;
+
     /// Where the server speaks first: who may be listening there instead if it says nothing.
     const WAITS_FOR_US: Option<&'static Listener> = None;
+
+    /// Where we speak first: who may be listening there instead if it hangs up without a word.
+    const HANGS_UP_ON_US: Option<&'static Listener> = None;
 
     /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
     ///
@@ -46,6 +52,11 @@ pub trait Session: Send + 'static {
     /// # Errors
     /// As for [`start`](Session::start), and the encryption may not be what the session needs.
     fn encrypted(&mut self, tls: &ClientConnection, out: &mut Vec<u8>) -> Result<Event, WireError>;
+
+    /// Where the server sends us on to, after [`Event::Redirect`].
+    fn redirection(&self) -> Option<&Redirect> {
+        None
+    }
 
     /// Consumes a prefix of `input` and says how long it was and what it amounted to.
     ///
@@ -125,6 +136,12 @@ pub trait Session: Send + 'static {
     /// query).
     fn query(&mut self, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>);
 
+    /// The reply to what was asked for last, if nothing was appended for it because the server need not be asked. To be
+    /// called after what makes a reply come, and at once: nothing that is received will bring it.
+    fn answered(&mut self) -> Option<Reply> {
+        None
+    }
+
     /// Appends what ends a transaction that has failed, which leaves nothing of it.
     fn rollback(&mut self, out: &mut Vec<u8>) {
         self.query(|text| text.extend_from_slice(b"rollback"), out);
@@ -186,6 +203,9 @@ pub enum Event {
     /// session that was made to ask for it. Input that is left over, or comes before the handshake, was inserted by
     /// somebody on the way: the connection must be given up.
     StartTls,
+    /// The server sends us on: connect to what [`Session::redirection`] says, in the same way, and call
+    /// [`Session::start`] again. Only while starting.
+    Redirect,
     /// The server let us in and awaits the first statement.
     Started,
     /// One reply is complete.
@@ -235,6 +255,17 @@ pub enum Cancel {
     Message(Vec<u8>),
     /// A statement to be executed by another session of the same user.
     Statement(String),
+    /// A message to be sent on the session's own connection; what was under way is then answered by an error.
+    Break(Vec<u8>),
+}
+
+/// Where a server sends its client on to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// The host, by name or number.
+    pub host: String,
+    /// The port.
+    pub port: u16,
 }
 
 /// Where a connection stands between statements.

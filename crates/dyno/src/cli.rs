@@ -101,12 +101,13 @@ pub struct RunArguments {
     pub size: SizeName,
 
     /// Database to measure: a URI or a conninfo string of a PostgreSQL server, mysql://USER@HOST/DATABASE for a MariaDB
-    /// server, or a private one: embedded, embedded:VERSION, embedded:mariadb, embedded:mariadb:VERSION [default: what
-    /// the experiment says, else embedded]
+    /// server, oracle://USER@HOST/SERVICE for an Oracle server, or a private one: embedded, embedded:VERSION,
+    /// embedded:mariadb, embedded:mariadb:VERSION [default: what the experiment says, else embedded]
     ///
     /// For PostgreSQL, whatever a URI or conninfo string leaves out comes from the PG* variables, the service file and
     /// ~/.pgpass, as with psql: --target postgres:// takes everything from there. For MariaDB, it comes from the option
-    /// files (~/.my.cnf) and the MYSQL_* variables, as with mysql.
+    /// files (~/.my.cnf) and the MYSQL_* variables, as with mysql. For Oracle, the user and the password come from
+    /// DYNO_ORACLE_USER and DYNO_ORACLE_PASSWORD, and oracle:NAME is a name of $TNS_ADMIN/tnsnames.ora.
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
 
@@ -131,8 +132,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "PERCENT")]
     pub max_errors: Option<ErrorLimit>,
 
-    /// Shell command that restarts a server other than dyno's own, for settings that require a restart (PostgreSQL
-    /// and MySQL)
+    /// Shell command that restarts a server other than dyno's own, for settings that require a restart (PostgreSQL,
+    /// MySQL and Oracle)
     #[arg(long, value_name = "COMMAND")]
     pub restart_command: Option<String>,
 

@@ -50,7 +50,7 @@ impl Maker for Prepares {
 impl Prepares {
     fn execute(&self, server: &Server, stop: &Stop, heard: &Arc<Heard>) -> Result<(), LoadError> {
         let Prepare { script, threads } = &self.0;
-        let script = loadable(script, server.dialect(), SEED, true, stop)?;
+        let script = loadable(script, server.dialect().ok_or(LoadError::NoLua)?, SEED, true, stop)?;
         script.command(PREPARE, server, *threads, &heard.voice(), stop)
     }
 }

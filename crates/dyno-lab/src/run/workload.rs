@@ -90,7 +90,8 @@ pub(super) fn check_prepare(experiment: &Resolved, stop: &Stop) -> Result<(), Ru
 fn dialect(lexis: Lexis) -> Dialect {
     match lexis {
         Lexis::Mysql | Lexis::MysqlNoEscapes => Dialect::Mysql,
-        Lexis::Psql => Dialect::Postgres,
+        // There is no such script for Oracle: one is refused when the load is made.
+        Lexis::Psql | Lexis::Oracle => Dialect::Postgres,
     }
 }
 

@@ -1,7 +1,9 @@
 //! From the address of a server to what the engine's clients connect with.
 
 mod mysql;
+mod oracle;
 mod postgres;
 
 pub use mysql::connector as mysql;
+pub use oracle::connector as oracle;
 pub use postgres::connector as postgres;

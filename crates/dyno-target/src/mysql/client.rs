@@ -2,8 +2,8 @@
 
 use super::address::{ConnectionInfo, Host};
 use super::endpoint::EndpointError;
-use super::row::FromRow;
 use crate::patience::{ANSWER, SAMPLE};
+use crate::row::FromRow;
 use crate::target::StopFlag;
 use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;

@@ -6,10 +6,10 @@
 //! database without such a comment is somebody else's and left alone.
 
 use super::load::{LoadError, fill_table, run};
-use super::mark::{MARK, Made, Mark};
 use super::rights::remedy;
 use super::{Client, ClientError};
 use crate::embedded::hex;
+use crate::mark::{MARK, Made, Mark};
 use crate::target::{Data, Part, Progress, Reach, State, Wanted};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::AtomicBool;

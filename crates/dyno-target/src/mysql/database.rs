@@ -10,7 +10,6 @@ use super::rows;
 use super::sampler::{replication, sampler_set};
 use super::settings::taken;
 use super::sizes::{database_sizes, files};
-use super::values::{as_wanted, same_value};
 use super::variables::{Variables, canonical};
 use super::{Client, ClientError, Scope, connect_until, lock};
 use crate::stopping::unless_stopped;
@@ -18,6 +17,7 @@ use crate::target::{
     Asked, Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
     TargetError, ToExplain,
 };
+use crate::values::{as_wanted, same_value};
 use dyno_record::Explained;
 use dyno_script::Lexis;
 use std::fmt;

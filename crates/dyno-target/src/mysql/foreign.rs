@@ -3,7 +3,7 @@
 use super::Client;
 use super::data::{WORKING, mark_of, names, stays};
 use super::load::LoadError;
-use super::mark::Mark;
+use crate::mark::Mark;
 use crate::target::Wanted;
 
 /// Refuses data for which dyno's database would be dropped although others need it.

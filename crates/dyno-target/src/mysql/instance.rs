@@ -3,7 +3,6 @@
 use super::data::{self, Used, WORKING};
 use super::database::MysqlDatabase;
 use super::embedded::{self, Brand, EmbeddedOptions, Installation, Maker, Mysql};
-use super::values::as_wanted;
 use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
 use crate::embedded::cluster::role_of;
@@ -15,6 +14,7 @@ use crate::target::{
     Data, Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError,
     Wanted,
 };
+use crate::values::as_wanted;
 use std::fmt;
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 
 use super::address::ConnectionInfo;
 use super::settings::literal;
-use super::values::in_bytes;
 use super::variables::Variables;
 use super::{Client, ClientError};
+use crate::values::in_bytes;
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -5,9 +5,9 @@
 //! "Configuring Redo Log Capacity"; MariaDB, "InnoDB System Variables"). An experiment names either, and a server is
 //! given the one that it has, so that one file is for all of them.
 
-use super::values::{as_wanted, in_bytes};
 use super::variables::Variables;
 use super::{Client, ClientError};
+use crate::values::{as_wanted, in_bytes};
 
 /// The size of the whole log. It can be set while the server runs.
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";

@@ -1,8 +1,8 @@
 //! What MariaDB and MySQL call their parts and settings, for readers of results who know no database.
 
 use super::redo_log::{CAPACITY, FILE_SIZE};
-use super::values::same_value;
 use super::variables::Variables;
+use crate::values::same_value;
 use dyno_record::{ServerTraits, SettingNames, Words};
 
 /// Settings that say where the server is and which data it has, or that dyno sets by the number of clients.

@@ -3,7 +3,7 @@
 use super::{Asked, DatabaseSizes, Difference, ForeignTables, Remote, StopFlag, TableSizes, TargetError, ToExplain};
 use crate::host::ServerProcesses;
 use crate::sampler::Sampler;
-use crate::{mysql, postgres};
+use crate::{mysql, oracle, postgres};
 use dyno_record::Explained;
 use dyno_script::Lexis;
 use std::fmt;
@@ -26,6 +26,8 @@ pub enum Reach<'a> {
     Postgres(&'a postgres::address::ConnectionInfo),
     /// MySQL's protocol.
     Mysql(&'a mysql::address::ConnectionInfo),
+    /// Oracle's protocol.
+    Oracle(&'a oracle::address::ConnectionInfo),
 }
 
 impl Reach<'_> {

@@ -32,6 +32,12 @@ pub trait Product: Sync {
     /// What addresses of its servers begin with, before `://`.
     fn schemes(&self) -> &'static [&'static str];
 
+    /// Whether an address may do without slashes: what follows the first of these and a colon is then a name that the
+    /// database's own files know.
+    fn takes_names(&self) -> bool {
+        false
+    }
+
     /// What the value of a keyword in its addresses is, so that only what is no secret is shown; `None` if they have no
     /// such keyword. It is given in lower case.
     fn keyword(&self, keyword: &str) -> Option<Keyword>;
@@ -89,7 +95,7 @@ const SLIPS: usize = 2;
 pub(crate) const USUAL: &dyn Product = &crate::postgres::Postgres;
 
 /// The kinds of databases that are built in.
-pub const PRODUCTS: [&dyn Product; 2] = [USUAL, &crate::mysql::Mysql];
+pub const PRODUCTS: [&dyn Product; 3] = [USUAL, &crate::mysql::Mysql, &crate::oracle::Oracle];
 
 impl Target {
     /// Understands `text`: `embedded`, `embedded:VERSION`, `embedded:KIND`, `embedded:KIND:VERSION`,
@@ -182,6 +188,9 @@ fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
         });
     }
     let Some(scheme) = scheme(text) else {
+        if let Some(product) = by_name(text) {
+            return Ok((product, Meant::External));
+        }
         // To libpq it would be the name of a database.
         if let Some(scheme) = without_slashes(text) {
             return Err(TargetError::NoSlashes { scheme });
@@ -228,6 +237,13 @@ fn without_slashes(text: &str) -> Option<&'static str> {
     let (word, _) = text.split_once(':')?;
     let mut schemes = PRODUCTS.into_iter().flat_map(|product| product.schemes());
     schemes.find(|scheme| **scheme == word).copied()
+}
+
+/// The kind whose addresses may do without slashes, if this is such a one.
+pub(super) fn by_name(text: &str) -> Option<&'static dyn Product> {
+    let (word, _) = text.split_once(':')?;
+    let mut named = PRODUCTS.into_iter().filter(|product| product.takes_names());
+    named.find(|product| product.schemes().first() == Some(&word))
 }
 
 /// The kinds that are built in, as a list in a sentence.
@@ -288,11 +304,8 @@ mod tests {
 
     #[test]
     fn a_kind_that_is_not_built_in_names_those_that_are() {
-        let refused = named("oracle://ann@db/x");
-        assert!(
-            refused.starts_with("oracle:// is not supported; use one of "),
-            "{refused}"
-        );
+        let refused = named("db2://ann@db/x");
+        assert!(refused.starts_with("db2:// is not supported; use one of "), "{refused}");
         assert!(refused.contains("postgres://, postgresql://"), "{refused}");
         assert!(refused.contains("embedded"), "{refused}");
     }
@@ -333,6 +346,8 @@ mod tests {
     fn the_scheme_says_whose_address_it_is() {
         assert_eq!(named("mysql://ann:secret@db/x"), "mysql://ann@db:3306/x");
         assert_eq!(named("mariadb://ann@db:3307/x"), "mysql://ann@db:3307/x");
+        assert_eq!(named("oracle://ann:secret@db/x"), "oracle://ann@db:1521/x");
+        assert_eq!(named("oracle:ann/secret@db/x"), "oracle://ann@db:1521/x");
     }
 
     #[test]
@@ -374,7 +389,17 @@ mod tests {
         ] {
             assert_eq!(key(mysql), Some("mysql"), "{mysql}");
         }
-        assert_eq!(key("oracle://db/x"), None);
+        for oracle in [
+            "oracle://db/x",
+            "oracles://db/x",
+            "tcps://db/x",
+            "oracle:SHOP",
+            "oracle:ann@(DESCRIPTION=x)",
+        ] {
+            assert_eq!(key(oracle), Some("oracle"), "{oracle}");
+        }
+        assert_eq!(key("oracles:SHOP"), None);
+        assert_eq!(key("db2://db/x"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! written. Where it cannot be read, for want of a quote or a letter, only what cannot be part of a password is
 //! left.
 
-use super::named::{Product, USUAL, is_uri, product};
+use super::named::{Product, USUAL, by_name, is_uri, product};
 pub(crate) use dyno_text::HIDDEN;
 use dyno_text::{PASSWORDS as PARTS, is_named_secret, user_password};
 
@@ -60,6 +60,9 @@ pub fn without_secrets(address: &str) -> String {
     if has_scheme(address) {
         return in_uri(address);
     }
+    if is_by_name(address) {
+        return by_name_shown(address);
+    }
     match address.contains('=') {
         true => in_conninfo(address),
         false => in_text(address),
@@ -87,7 +90,7 @@ pub fn word_without_secrets(word: &str) -> String {
         let keyword = text.split('=').next().unwrap_or_default().trim();
         text.contains('=') && !keyword.contains(char::is_whitespace) && meaning(USUAL, &decoded(keyword)).is_some()
     };
-    if is_uri(word.trim_start()) || begins_as_address(word) {
+    if is_uri(word.trim_start()) || is_by_name(word) || begins_as_address(word) {
         without_secrets(word)
     } else {
         in_text(word)
@@ -216,6 +219,34 @@ fn has_scheme(text: &str) -> bool {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     })
+}
+
+/// Whether this is an address without slashes, of a kind that has such.
+fn is_by_name(text: &str) -> bool {
+    by_name(text.trim_start()).is_some()
+}
+
+/// Hides the password in an address without slashes: what stands before the last `@` from the first colon or slash on.
+/// What follows is a name, or a description in parentheses.
+fn by_name_shown(text: &str) -> String {
+    let start = text.find(':').map_or(text.len(), |at| at + 1);
+    let (scheme, rest) = text.split_at(start);
+    let end = rest.find('(').unwrap_or(rest.len());
+    // Whoever has a parenthesis in a password has not meant a description.
+    let at = rest[..end].rfind('@').or_else(|| rest.rfind('@'));
+    let (login, behind) = at.map_or(("", rest), |at| (&rest[..at], &rest[at..]));
+    let login = match login.split_once([':', '/']) {
+        Some((user, _)) => format!("{user}{}{HIDDEN}", &login[user.len()..=user.len()]),
+        None => login.to_owned(),
+    };
+    let parameters = behind.split_once('?').map(|(_, parameters)| parameters);
+    let is_odd = PARTS.iter().any(|part| behind.to_ascii_lowercase().contains(part))
+        || parameters.is_some_and(|parameters| !parameters.is_empty())
+        || holds_address(behind);
+    match is_odd {
+        true => format!("{scheme}{login}{HIDDEN}"),
+        false => format!("{scheme}{login}{behind}"),
+    }
 }
 
 fn in_uri(text: &str) -> String {
@@ -404,6 +435,9 @@ mod tests {
     fn what_is_no_secret_stays() {
         for text in [
             "postgres://ann@db/x",
+            "oracle://ann@db:1521/shop?wallet_location=/w&ssl_server_dn_match=on",
+            "oracle:ann@SHOP",
+            "oracle:ann@(DESCRIPTION=(ADDRESS=(HOST=db)))",
             "postgresql://ann@[::1]:5432,h2:5433/d%20b?sslmode=require&connect_timeout=5",
             "host=db port=5 user=ann dbname='a b' sslmode=require",
             "bench",
@@ -441,6 +475,20 @@ mod tests {
             ("postgres://db/x?%70assword=s3cret", "postgres://db/x?password=***"),
             ("postgres://ann:s3cret/x", "postgres://ann:***"),
             ("postgres://db/x?wort=s3cret", "postgres://db/x?***"),
+            ("oracle://ann:s3cret@db/shop", "oracle://ann:***@db/shop"),
+            ("tcps://ann:s3cret@db/shop", "tcps://ann:***@db/shop"),
+            (
+                "oracles://ann@db/shop?wallet_password=s3cret",
+                "oracles://ann@db/shop?wallet_password=***",
+            ),
+            ("oracle:ann/s3cret@SHOP", "oracle:ann/***@SHOP"),
+            ("--target=oracle:ann:s3cret@SHOP", "--target=oracle:ann:***@SHOP"),
+            ("oracle:ann:s3(cret@db/shop", "oracle:ann:***@db/shop"),
+            (
+                "oracle:ann:s3@cret@(DESCRIPTION=(ADDRESS=(HOST=db)))",
+                "oracle:ann:***@(DESCRIPTION=(ADDRESS=(HOST=db)))",
+            ),
+            ("oracle:ann@db/shop?wallet_password=s3cret", "oracle:ann***"),
             ("postgre://ann:s3cret@db/x", "postgre://ann:***@db/x"),
             ("postgres:/ann:s3cret@db/x", "postgres:***@db/x"),
             ("ann:s3cret@db/x", "ann:***@db/x"),
@@ -514,8 +562,8 @@ mod tests {
                 format!("--target={shown}")
             );
         }
-        let unknown = "oracle://db/x?sslmode=a&socket=s3cret";
-        assert_eq!(without_secrets(unknown), "oracle://db/x?sslmode=a&***");
+        let unknown = "db2://db/x?sslmode=a&socket=s3cret";
+        assert_eq!(without_secrets(unknown), "db2://db/x?sslmode=a&***");
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl Reach<'_> {
         match self {
             Self::Postgres(info) => info.whereabouts(),
             Self::Mysql(info) => info.whereabouts(),
+            Self::Oracle(info) => info.whereabouts(),
         }
     }
 

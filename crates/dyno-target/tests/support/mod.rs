@@ -6,6 +6,8 @@ pub mod as_mysql;
 pub mod holder;
 #[allow(dead_code, reason = "only the tests of MySQL itself need it")]
 pub mod real_mysql;
+#[allow(dead_code, reason = "only the tests of Oracle need it")]
+pub mod stand_in;
 #[allow(dead_code, reason = "only the tests of samplers need it")]
 pub mod watch;
 #[allow(dead_code, reason = "only the tests of MariaDB's samplers need it")]

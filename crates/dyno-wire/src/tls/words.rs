@@ -10,6 +10,8 @@ pub enum Words {
     Libpq,
     /// As the clients of MySQL do.
     Mysql,
+    /// As connect descriptors of Oracle do.
+    Oracle,
 }
 
 impl Words {
@@ -18,10 +20,12 @@ impl Words {
         match self {
             Self::Libpq => "sslmode",
             Self::Mysql => "ssl-mode",
+            Self::Oracle => "PROTOCOL",
         }
     }
 
-    /// The value of that setting. MySQL has no name for [`SslMode::Allow`], and gets that of the next stricter one.
+    /// The value of that setting. MySQL has no name for [`SslMode::Allow`], and gets that of the next stricter one;
+    /// Oracle tells only whether there is TLS.
     pub const fn mode(self, mode: SslMode) -> &'static str {
         match (self, mode) {
             (Self::Libpq, mode) => mode.name(),
@@ -30,6 +34,8 @@ impl Words {
             (Self::Mysql, SslMode::Require) => "required",
             (Self::Mysql, SslMode::VerifyCa) => "verify_ca",
             (Self::Mysql, SslMode::VerifyFull) => "verify_identity",
+            (Self::Oracle, SslMode::Disable) => "tcp",
+            (Self::Oracle, _) => "tcps",
         }
     }
 
@@ -38,6 +44,7 @@ impl Words {
         match self {
             Self::Libpq => "sslrootcert",
             Self::Mysql => "ssl-ca",
+            Self::Oracle => "WALLET_LOCATION",
         }
     }
 
@@ -46,6 +53,7 @@ impl Words {
         match self {
             Self::Libpq => "sslcert",
             Self::Mysql => "ssl-cert",
+            Self::Oracle => "WALLET_LOCATION",
         }
     }
 
@@ -54,6 +62,7 @@ impl Words {
         match self {
             Self::Libpq => "sslkey",
             Self::Mysql => "ssl-key",
+            Self::Oracle => "WALLET_LOCATION",
         }
     }
 }

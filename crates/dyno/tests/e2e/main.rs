@@ -30,6 +30,7 @@ mod lua;
 mod mariadb;
 mod messages;
 mod mysql;
+mod oracle;
 mod others;
 mod output;
 mod plans;

@@ -33,6 +33,8 @@ pub(crate) fn cancel<S: Session>(
         match cancel {
             Cancel::Message(message) => messages.push(message),
             Cancel::Statement(statement) => statements.push(statement),
+            // It goes the way of everything else that the session sends.
+            Cancel::Break(_) => {}
         }
     }
     send(&server.address, &messages);

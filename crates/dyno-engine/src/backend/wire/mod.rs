@@ -12,7 +12,7 @@ use super::{Backend, ConnectError, Driver, Limit, Opened, Owner, Work};
 use crate::cache::fetch;
 use cancel::cancel;
 use driver::{LoggedIn, WireDriver};
-use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
+use dyno_wire::{Cancel, CapturedResult, Event, Parameters, Reply, ServerError, Session, TransactionStatus, WireError};
 use std::collections::HashMap;
 use std::io;
 use std::marker::PhantomData;
@@ -145,6 +145,8 @@ struct WireBackend<'a, S: Session, T> {
     bytes: Vec<u8>,
     /// Whose each part of it is.
     parts: Vec<(usize, Range<usize>)>,
+    /// Replies for which no server was asked, to be told with what arrives.
+    answers: Vec<(usize, Reply)>,
     /// Connections to be closed when everything is sent.
     closing: Vec<usize>,
 }
@@ -158,6 +160,7 @@ impl<'a, S: Session, T: Transport> WireBackend<'a, S, T> {
             lines,
             bytes: Vec::new(),
             parts: Vec::new(),
+            answers: Vec::new(),
             closing: Vec::new(),
         }
     }
@@ -378,6 +381,10 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
             let line = &mut backend.lines[client];
             line.unsent = false;
             match (line.standing, &mut backend.transport) {
+                (Standing::Open, _) if range.is_empty() => {
+                    let answer = line.session.answered();
+                    backend.answers.extend(answer.map(|reply| (client, reply)));
+                }
                 (Standing::Open, Some(transport)) => {
                     if let Err(error) = transport.send(client, &backend.bytes[range]) {
                         Self::lose(owner, client, &error);
@@ -405,7 +412,13 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
     }
 
     #[inline]
-    fn poll<O: Owner<Self>>(owner: &mut O, wait: Wait) -> io::Result<()> {
+    fn poll<O: Owner<Self>>(owner: &mut O, mut wait: Wait) -> io::Result<()> {
+        if !owner.backend().answers.is_empty() {
+            wait.due = Duration::ZERO;
+            for (client, reply) in mem::take(&mut owner.backend().answers) {
+                owner.replied(client, reply);
+            }
+        }
         let Some(mut transport) = owner.backend().transport.take() else {
             return Ok(());
         };
@@ -425,8 +438,14 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
                 continue;
             }
             if running(client) {
-                let server = cancels.entry((line.endpoint, transport.peer(client))).or_default();
-                server.extend(line.session.cancel());
+                match line.session.cancel() {
+                    // The server sees it before it sees that we are gone.
+                    Some(Cancel::Break(message)) => drop(transport.send(client, &message)),
+                    cancel => {
+                        let server = cancels.entry((line.endpoint, transport.peer(client))).or_default();
+                        server.extend(cancel);
+                    }
+                }
             } else {
                 goodbye.clear();
                 line.session.terminate(&mut goodbye);

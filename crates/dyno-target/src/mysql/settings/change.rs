@@ -5,12 +5,12 @@ use super::{ChangeError, altered, give, is_untouched, memory, values};
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::error::cannot;
 use crate::mysql::rights::remedy;
-use crate::mysql::values::{as_wanted, same_value};
 use crate::mysql::variables::Variables;
 use crate::mysql::{Client, ClientError, connect_until, persisted};
 use crate::target::{
     Applied, Change, Saved, SavedSetting, StopFlag, TargetError, Unset, text_without_secrets, word_without_secrets,
 };
+use crate::values::{as_wanted, same_value};
 use std::sync::Arc;
 
 /// A variable that takes effect when the server starts (MariaDB, "MariaDB Error Codes"), or that MySQL does not keep.

@@ -3,8 +3,8 @@
 //! A server that is given one of such a pair may change the other by itself, or cut what it was given, and does so
 //! differently from version to version. So the other is named as well: then it is said, verified and put back.
 
-use crate::mysql::values::in_bytes;
 use crate::mysql::variables::Variables;
+use crate::values::in_bytes;
 
 /// Of these the first may not be larger than the second (MySQL and MariaDB, "InnoDB System Variables").
 const PAIRS: [(&str, &str, Room); 2] = [

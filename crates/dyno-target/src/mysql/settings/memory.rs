@@ -4,8 +4,8 @@
 use super::{BUFFER_POOL, ChangeError};
 use crate::host::{HostFacts, host_facts};
 use crate::mysql::address::ConnectionInfo;
-use crate::mysql::values::in_bytes;
 use crate::mysql::variables::Variables;
+use crate::values::in_bytes;
 
 /// Refuses such a size, which `name` is to have, for a server on this machine.
 pub(super) fn check(info: &ConnectionInfo, variables: &Variables, name: &str, wanted: &str) -> Result<(), ChangeError> {

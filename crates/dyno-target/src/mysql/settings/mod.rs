@@ -16,12 +16,12 @@ pub(super) use restore::restore;
 
 use super::redo_log::{self, RedoLog};
 use super::underway::Overdue;
-use super::values::{in_bytes, same_value, size_bytes, with_unit};
 use super::variables::{Variables, by_canonical_name};
 use super::{Client, ClientError, persisted};
 use crate::mysql::error::cannot;
 use crate::nearest::hint;
 use crate::target::{Mapped, Saved, SavedSetting, TargetError};
+use crate::values::{in_bytes, same_value, size_bytes, with_unit};
 use std::time::{Duration, Instant};
 
 /// How long the server may take to resize its buffer pool or its log, which some versions do in the background.

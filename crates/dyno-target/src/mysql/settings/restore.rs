@@ -4,10 +4,10 @@ use super::change::restarted;
 use super::{BUFFER_POOL, ChangeError, PATIENCE, altered, give, is_untouched, values};
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::error::cannot;
-use crate::mysql::values::same_value;
 use crate::mysql::variables::Variables;
 use crate::mysql::{Client, ClientError, ConnectError, persisted, underway};
 use crate::target::{Restored, Saved, SavedSetting, TargetError};
+use crate::values::same_value;
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -187,6 +187,7 @@ fn schema_of(reach: Reach<'_>, foreign: &ForeignTables) -> String {
     match reach {
         // What is called a schema is a database there.
         Reach::Mysql(info) => info.database.clone(),
+        Reach::Oracle(info) => info.schema(),
         Reach::Postgres(info) => {
             let found = info.connect().ok().and_then(|mut client| {
                 let query = "select n.nspname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace \

@@ -3,9 +3,9 @@
 //! Sources: PostgreSQL, "postgres_fdw"; the documentation of mysql_fdw 2.8 and of oracle_fdw 2.6.
 
 use super::{ForeignError, tcp};
-use crate::mysql;
 use crate::postgres::address::{ConnectionInfo, Host, RootCertificate};
 use crate::target::{Oracle, Reach, Remote};
+use crate::{mysql, oracle};
 use dyno_wire::Secret;
 use dyno_wire::tls::SslMode;
 use postgres_protocol::escape::escape_literal;
@@ -73,6 +73,7 @@ impl Described {
         let mut described = match remote {
             Remote::Reached(Reach::Postgres(info)) => Self::postgres(info),
             Remote::Reached(Reach::Mysql(info)) => Self::mysql(info)?,
+            Remote::Reached(Reach::Oracle(info)) => Self::reached_oracle(info),
             Remote::Oracle(oracle) => Self::oracle(oracle),
         };
         for (name, value) in options {
@@ -133,6 +134,17 @@ impl Described {
             user: info.user.clone(),
             password: info.password.clone(),
         })
+    }
+
+    fn reached_oracle(info: &oracle::address::ConnectionInfo) -> Self {
+        let at = info.whereabouts();
+        Self {
+            wrapper: Wrapper::Oracle,
+            shown: info.to_string(),
+            options: named([("dbserver", format!("//{}:{}/{}", at.host, at.port, at.database))]),
+            user: info.user.clone(),
+            password: info.password.clone(),
+        }
     }
 
     fn oracle(oracle: &Oracle) -> Self {

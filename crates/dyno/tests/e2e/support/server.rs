@@ -2,7 +2,7 @@
 //! it is done. Each case has databases of its own.
 
 use super::{home, programs};
-use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::address::{ConnectionInfo, Socket};
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
@@ -87,6 +87,17 @@ impl Database {
 
     fn info(&self) -> ConnectionInfo {
         self.shared.server.connection(&self.name)
+    }
+
+    /// The same, for others than dyno.
+    pub fn config(&self) -> postgres::Config {
+        let endpoint = self.info().endpoint().unwrap();
+        let mut config = postgres::Config::new();
+        if let Socket::Unix(path) = &endpoint.socket {
+            config.host_path(path.parent().unwrap());
+        }
+        config.port(self.port()).user("postgres").dbname(&self.name);
+        config
     }
 
     pub fn port(&self) -> u16 {

@@ -344,7 +344,7 @@ impl<'a> Loader<'a> {
             } else {
                 let (used, event) = self.session.receive(&self.incoming[..here], &mut self.outgoing)?;
                 let answer = match event {
-                    Event::NeedInput | Event::StartTls => None,
+                    Event::NeedInput | Event::StartTls | Event::Redirect => None,
                     Event::Started => Some(Answer::Started),
                     Event::Reply(reply) => Some(Answer::Reply(reply)),
                 };

@@ -2,7 +2,7 @@
 
 /// The number of bytes in a size as people write it, such as `8GB` or `128 kB`, or as the server's options take it,
 /// such as `8G`; `None` for what is no size with a unit.
-pub(super) fn size_bytes(value: &str) -> Option<u64> {
+pub(crate) fn size_bytes(value: &str) -> Option<u64> {
     let value = value.trim().to_ascii_uppercase();
     let number = value.strip_suffix('B').unwrap_or(&value);
     let (number, shift) = [('K', 10), ('M', 20), ('G', 30), ('T', 40)]
@@ -12,13 +12,13 @@ pub(super) fn size_bytes(value: &str) -> Option<u64> {
 }
 
 /// The same as a number that every version of the server reads; what is no size with a unit stays as it is.
-pub(super) fn in_bytes(value: &str) -> String {
+pub(crate) fn in_bytes(value: &str) -> String {
     size_bytes(value).map_or_else(|| value.to_owned(), |bytes| bytes.to_string())
 }
 
 /// A size as people read it and the server's options take it: a number of bytes with the largest unit in which it is a
 /// whole number, such as `128M`; what is no number of bytes stays as it is.
-pub(super) fn with_unit(value: &str) -> String {
+pub(crate) fn with_unit(value: &str) -> String {
     let bytes = in_bytes(value).parse::<u64>().unwrap_or(0);
     let whole = |shift: u32| (bytes > 0 && bytes.trailing_zeros() >= shift).then(|| bytes >> shift);
     let units = [('G', 30), ('M', 20), ('K', 10)];
@@ -27,7 +27,7 @@ pub(super) fn with_unit(value: &str) -> String {
 }
 
 /// What the server shows of a setting, in the form in which it was `wanted`: with a unit if that has one.
-pub(super) fn as_wanted(found: &str, wanted: &str) -> String {
+pub(crate) fn as_wanted(found: &str, wanted: &str) -> String {
     match size_bytes(wanted) {
         Some(_) => with_unit(found),
         None => found.to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn as_wanted(found: &str, wanted: &str) -> String {
 }
 
 /// Whether the server shows a value that it was given.
-pub(super) fn same_value(found: &str, wanted: &str) -> bool {
+pub(crate) fn same_value(found: &str, wanted: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok().or_else(|| size_bytes(text));
     let switch = |text: &str| match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "1" | "yes" => Some(true),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// What the comments of dyno's databases begin with.
-pub(super) const MARK: &str = "dyno: ";
+pub(crate) const MARK: &str = "dyno: ";
 
 /// What is in the comment until all is loaded.
 const LOADING: &str = "loading";
@@ -22,7 +22,7 @@ const SHORT: usize = 4;
 
 /// What is said of dyno's database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// Tells its data from other data; `None` as long as it is not all loaded.
     pub fingerprint: Option<String>,
     /// The tables and views that were made; `None` if they were too many to be noted.
@@ -33,7 +33,7 @@ pub(super) struct Mark {
 
 /// Names of tables and views, in short.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Made(BTreeSet<String>);
+pub(crate) struct Made(BTreeSet<String>);
 
 impl Mark {
     /// What this comment says; `None` if it is not one of dyno's.

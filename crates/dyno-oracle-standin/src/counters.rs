@@ -1,0 +1,82 @@
+//! What clients asked of a stand-in: so a test can prove that a statement was parsed once.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
+        /// Counters of a stand-in, over all its sessions.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $(pub(crate) $name: AtomicU64,)*
+        }
+
+        /// The counters at an instant.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[doc = $doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            /// How they stand now.
+            #[must_use]
+            pub fn now(&self) -> Counts {
+                Counts { $($name: self.$name.load(Ordering::Acquire),)* }
+            }
+        }
+
+        impl Counts {
+            /// What was counted since.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: self.$name.saturating_sub(earlier.$name),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Connections that were accepted, by the network.
+    connections,
+    /// Sessions that logged in.
+    logins,
+    /// Texts of statements that were parsed.
+    parses,
+    /// Messages that executed a statement, parsed before or with it.
+    executions,
+    /// Rows of binds that were executed.
+    bound_rows,
+    /// Messages that only fetched.
+    fetches,
+    /// Rows that were sent.
+    sent_rows,
+    /// Commits, by messages of their own or with an execution.
+    commits,
+    /// Those of them that came with an execution.
+    commits_with_execution,
+    /// Rollbacks by messages of their own.
+    rollbacks,
+    /// Cursors that clients gave back.
+    closed_cursors,
+    /// Pings.
+    pings,
+    /// Sessions that logged off.
+    logoffs,
+    /// Statements or waits that were broken off.
+    breaks,
+    /// Messages that were answered.
+    round_trips,
+    /// Bytes that came.
+    received_bytes,
+    /// Bytes that went.
+    sent_bytes,
+}
+
+impl Counters {
+    pub(crate) fn add(counter: &AtomicU64, count: usize) {
+        counter.fetch_add(count as u64, Ordering::AcqRel);
+    }
+
+    pub(crate) fn one(counter: &AtomicU64) {
+        Self::add(counter, 1);
+    }
+}

@@ -1,0 +1,88 @@
+//! Oracle through the same doors as PostgreSQL, on a stand-in that executes on one: experiments are planned, loaded,
+//! run, reported, compared and cleaned up.
+
+use crate::support::{Database, Desk, TINY, database, run_folders};
+use dyno_oracle_standin::{Options, Postgres, Profile, Standin};
+use std::sync::Arc;
+
+const SECRET: &str = "s3cr3t-0f-0racle";
+
+/// A stand-in on a database of its own, and its address.
+struct StandIn {
+    target: String,
+    standin: Standin,
+    _database: Database,
+}
+
+fn start(name: &str, profile: Profile) -> StandIn {
+    let database = database(name);
+    let behind = Postgres::prepare(database.config(), "bench").unwrap();
+    let mut options = Options::new(Arc::new(behind));
+    options.profile = profile;
+    SECRET.clone_into(&mut options.password);
+    let standin = Standin::start(options).unwrap();
+    StandIn {
+        target: format!("oracle://bench:{SECRET}@{}/shop", standin.address()),
+        standin,
+        _database: database,
+    }
+}
+
+#[test]
+fn the_studies_run_on_it_and_are_reported() {
+    let (desk, oracle) = (Desk::new(), start("e2e_oracle", Profile::V19));
+    for (name, table, statements) in [
+        ("pk-update", "tbl", "update tbl set crt_time = systimestamp"),
+        ("pk-select", "tbl", "select * from tbl"),
+        ("pk-insert", "tbl", "insert into tbl"),
+        ("direct-pg", "part_test", "select * from part_test"),
+    ] {
+        let before = oracle.standin.counts();
+        // The last two words are the number of rows.
+        let words = if name == "pk-insert" { &TINY[..4] } else { &TINY[..] };
+        let more: &[&str] = match name {
+            "direct-pg" => &["--set", "from=network", "--set", "plan.repetitions=1"],
+            _ => &["--set", "clients=2"],
+        };
+        let name_first = [name];
+        let all = name_first.iter().chain(words).chain(more).copied();
+        let ended = desk.alone_on(&oracle.target, all).expect(0);
+        assert!(ended.stdout.contains("errors  none"), "{ended:?}");
+        assert!(ended.stdout.contains(statements), "{ended:?}");
+        assert!(!ended.stdout.contains("0 transactions in"), "{ended:?}");
+        assert!(!ended.stderr.contains(SECRET), "{ended:?}");
+        let counted = oracle.standin.counts().since(&before);
+        let runs = run_folders(&desk.archive());
+        let number = |row: &std::collections::HashMap<String, String>| row["transactions"].parse::<u64>().unwrap();
+        let transactions: u64 = runs.last().unwrap().rows("intervals.csv").iter().map(number).sum();
+        // Statements are parsed once for each connection, however often they are executed.
+        assert!(transactions > 50, "{name}: {transactions}");
+        assert!(counted.executions > transactions, "{name}: {counted:?}");
+        let said = desk.dyno("show").expect(0).stdout;
+        assert!(said.contains(table), "{said}");
+    }
+    let report = desk.dyno("report --format json --output -").expect(0).stdout;
+    for words in [
+        "Redo log",
+        "the buffer cache",
+        "waiting for a lock",
+        "What measured sessions waited for",
+    ] {
+        assert!(report.contains(words), "no {words} in {report}");
+    }
+    for words in ["WAL", "shared buffers", "pg_stat", "ull page image"] {
+        assert!(!report.contains(words), "{words} in {report}");
+    }
+    let plans = desk.dyno("show --plans").expect(0).stdout;
+    assert!(plans.contains("table access full on part_test"), "{plans}");
+    desk.assert_nowhere(SECRET);
+    let clean = |words: &[&str]| {
+        let all = ["clean", "--target", &oracle.target]
+            .into_iter()
+            .chain(words.iter().copied());
+        crate::support::Ended::of(&mut desk.command(all)).expect(0)
+    };
+    clean(&[]).shows("BENCH.DYNO_RUN");
+    clean(&["BENCH.DYNO_RUN", "--yes"]).says("Removed");
+    clean(&[]).shows("nothing");
+}

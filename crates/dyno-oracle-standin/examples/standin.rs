@@ -1,15 +1,16 @@
 //! A stand-in to connect to by hand, until standard input ends; a line there shows what clients asked of it.
 
+#[path = "../tests/behind/mod.rs"]
+mod behind;
+
 use clap::{Parser, ValueEnum};
-use dyno_oracle_standin::{
-    Column, Instant, Kind, Listener, Options, Pieces, Postgres, Profile, Standin, Value, Verifier,
-};
-use dyno_target::postgres::address::Socket;
-use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server};
+use dyno_oracle_standin::{Column, Instant, Kind, Listener, Options, Pieces, Profile, Standin, Value, Verifier};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::error::Error;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 /// How many rows the table of instant answers has.
 const INSTANT_ROWS: i64 = 1000;
@@ -26,6 +27,8 @@ enum Generation {
 enum Stored {
     #[value(name = "11g")]
     V11g,
+    #[value(name = "11g-md5")]
+    V11gMd5,
     #[value(name = "12c")]
     V12c,
 }
@@ -54,15 +57,15 @@ struct Arguments {
     /// Leave out values that repeat those of the row before
     #[arg(long)]
     compress: bool,
+    /// Speak TLS, with a certificate that is put into this folder as ewallet.pem
+    #[arg(long, value_name = "FOLDER")]
+    tls: Option<PathBuf>,
     /// Refuse connections with this error
     #[arg(long)]
     refuse: Option<u32>,
     /// Answer at once from memory: 1000 rows of ID, INFO for `from tbl`, all changes change a row
     #[arg(long)]
     instant: bool,
-    /// The database to execute statements on, instead of an embedded server's
-    #[arg(long, value_name = "HOST=… USER=… DBNAME=…")]
-    postgres: Option<String>,
     /// Where the embedded server is kept
     #[arg(long, env = "DYNO_HOME", default_value = "/tmp/dyno-oracle-standin")]
     home: PathBuf,
@@ -70,15 +73,12 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let mut embedded = None;
+    let mut database = None;
     let mut options = if arguments.instant {
         Options::new(Arc::new(instant()))
     } else {
-        let config = match &arguments.postgres {
-            Some(config) => config.parse()?,
-            None => embedded.insert(start(&arguments)?).config()?,
-        };
-        Options::new(Arc::new(Postgres::prepare(config, "bench")?))
+        let database = database.insert(behind::database(&arguments.home, "standin")?);
+        Options::new(Arc::new(database.executors.clone()))
     };
     options.port = arguments.port;
     options.profile = match arguments.profile {
@@ -87,6 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     options.verifier = match arguments.verifier {
         Stored::V11g => Verifier::V11g,
+        Stored::V11gMd5 => Verifier::V11gMd5,
         Stored::V12c => Verifier::V12c,
     };
     options.pieces = Pieces {
@@ -95,6 +96,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         write: arguments.write,
     };
     options.compress = arguments.compress;
+    if let Some(folder) = &arguments.tls {
+        options.tls = Some(certified(folder)?);
+    }
     if let Some(code) = arguments.refuse {
         options.listener = Listener::Refuses(code);
     }
@@ -110,6 +114,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// TLS with a certificate that is made now, for clients to trust.
+fn certified(folder: &Path) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
+    let party = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("ewallet.pem"), party.cert.pem())?;
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(party.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![party.cert.der().clone()], key)?;
+    Ok(Arc::new(config))
+}
+
 /// A table in memory.
 fn instant() -> Instant {
     let columns = vec![
@@ -121,37 +139,4 @@ fn instant() -> Instant {
     Instant::new()
         .answer("from tbl where id =", columns.clone(), one)
         .answer("from tbl", columns, (1..=INSTANT_ROWS).map(row).collect())
-}
-
-/// An embedded server.
-struct Behind {
-    // Dropped in this order: first the server stops, then the cluster is free.
-    server: Server,
-    _embedded: Embedded,
-}
-
-fn start(arguments: &Arguments) -> Result<Behind, Box<dyn Error>> {
-    let mut options = EmbeddedOptions::new(arguments.home.clone());
-    "oracle-standin".clone_into(&mut options.cluster);
-    let embedded = Embedded::prepare(&options, &mut |_| {})?;
-    let server = embedded.start(&[], &mut |_| {})?;
-    Ok(Behind {
-        server,
-        _embedded: embedded,
-    })
-}
-
-impl Behind {
-    /// Where the server is.
-    fn config(&self) -> Result<postgres::Config, Box<dyn Error>> {
-        let endpoint = self.server.connection("postgres").endpoint()?;
-        let mut config = postgres::Config::new();
-        if let Socket::Unix(path) = &endpoint.socket
-            && let Some(folder) = path.parent()
-        {
-            config.host_path(folder);
-        }
-        config.port(self.server.port()).user("postgres").dbname("postgres");
-        Ok(config)
-    }
 }

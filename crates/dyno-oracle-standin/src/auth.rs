@@ -1,6 +1,6 @@
 //! How a client proves that it knows the password, and the server the same.
 //!
-//! Both sides have a key from the password: with the 12c verifier by PBKDF2 with SHA-512, with the 11g one by SHA-1.
+//! Both sides have a key from the password: with the 12c verifier by PBKDF2 with SHA-512, with the 11g ones by SHA-1.
 //! Each sends the other random bytes under it; a second key from both carries the password one way and words of the
 //! server the other way.
 
@@ -55,7 +55,9 @@ impl Challenge {
     pub(crate) fn new(verifier: Verifier, password: &str) -> Option<Self> {
         let (salt_length, key_length) = match verifier {
             Verifier::V12c => (16, 32),
-            Verifier::V11g => (10, 48),
+            Verifier::V11g => (10, 32),
+            // By this clients tell how keys are mixed.
+            Verifier::V11gMd5 => (10, 48),
         };
         let salt = random(salt_length)?;
         let hash = match verifier {
@@ -68,7 +70,7 @@ impl Challenge {
                 );
                 Sha512::digest([&key[..], &salt].concat())[..32].to_vec()
             }
-            Verifier::V11g => {
+            Verifier::V11g | Verifier::V11gMd5 => {
                 let mut hash = Sha1::digest([password.as_bytes(), &salt].concat()).to_vec();
                 hash.resize(24, 0);
                 hash
@@ -87,7 +89,7 @@ impl Challenge {
     pub(crate) fn pairs(&self) -> Option<Vec<Pair>> {
         let flags = match self.verifier {
             Verifier::V12c => 0x4815,
-            Verifier::V11g => 0x1b25,
+            Verifier::V11g | Verifier::V11gMd5 => 0x1b25,
         };
         let mut pairs = vec![
             Pair::new("AUTH_SESSKEY", upper_hex(&encrypt(&self.hash, &self.ours)?)),
@@ -97,7 +99,7 @@ impl Challenge {
                 flags,
             },
         ];
-        if self.verifier == Verifier::V12c {
+        if self.verifier != Verifier::V11gMd5 {
             pairs.push(Pair::new("AUTH_PBKDF2_CSK_SALT", upper_hex(&self.common_salt)));
             pairs.push(Pair::new("AUTH_PBKDF2_VGEN_COUNT", VERIFIER_ROUNDS.to_string()));
             pairs.push(Pair::new("AUTH_PBKDF2_SDER_COUNT", COMMON_ROUNDS.to_string()));
@@ -110,11 +112,12 @@ impl Challenge {
     pub(crate) fn proof(&self, session_key: &str, encrypted: &str, password: &str) -> Option<String> {
         let theirs = decrypt(&self.hash, &hex::decode(session_key).ok()?)?;
         let common = match self.verifier {
-            Verifier::V12c => {
-                let both = [theirs.get(..32)?, &self.ours].concat();
-                derive(upper_hex(&both).as_bytes(), &self.common_salt, COMMON_ROUNDS, 32)
+            Verifier::V12c | Verifier::V11g => {
+                let length = self.hash.len();
+                let both = [theirs.get(..length)?, &self.ours[..length]].concat();
+                derive(upper_hex(&both).as_bytes(), &self.common_salt, COMMON_ROUNDS, length)
             }
-            Verifier::V11g => {
+            Verifier::V11gMd5 => {
                 let mixed = theirs.get(16..40)?.iter().zip(&self.ours[16..40]);
                 let mixed: Vec<_> = mixed.map(|(theirs, ours)| theirs ^ ours).collect();
                 let mut key = Md5::digest(&mixed[..16]).to_vec();

@@ -48,8 +48,10 @@ impl Profile {
 /// How a password is stored, which decides how a client proves that it knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verifier {
-    /// SHA-1 and AES-192.
+    /// SHA-1 and AES-192; the keys of both sides are mixed as since 12c, by PBKDF2.
     V11g,
+    /// The same with keys of 48 bytes, which are mixed by MD5, as before 12c.
+    V11gMd5,
     /// PBKDF2 with SHA-512 and AES-256.
     V12c,
 }

@@ -133,14 +133,15 @@ fn query(mut all: Vec<Token>) -> Statement {
         let seconds = seconds
             .and_then(|at| words.get(at + 1))
             .and_then(|token| token.text.parse().ok());
-        let behind = if words.iter().any(|token| token.is_word("nowait")) {
+        let nowait = seconds == Some(0) || words.iter().any(|token| token.is_word("nowait"));
+        let behind = if nowait {
             "for update nowait"
         } else if words.iter().any(|token| token.is_word("skip")) {
             "for update skip locked"
         } else {
             "for update"
         };
-        wait = seconds;
+        wait = seconds.filter(|seconds| *seconds > 0);
         all.truncate(at);
         all.push(Token::verbatim(behind));
     }
@@ -298,8 +299,8 @@ fn block_part(part: &[Token]) -> Result<Statement, OracleError> {
         }
         ["dbms_stats", ".", "gather_table_stats"] => {
             // Behind the owner's name.
-            let names = part.iter().filter(|token| token.kind == Kind::Text);
-            let table = names.last().map_or("", |name| name.text.trim_matches('\''));
+            let table = part.iter().rfind(|token| token.kind == Kind::Text);
+            let table = table.map_or("", |name| name.text.trim_matches('\''));
             Ok(Statement::Define(vec![format!("analyze {}", table.to_lowercase())]))
         }
         ["dbms_stats", ".", "gather_schema_stats"] => Ok(Statement::Define(vec!["analyze".to_owned()])),

@@ -1,9 +1,10 @@
-//! The PostgreSQL behind the stand-ins of a test binary: started by the first that asks, stopped by the last that uses
+//! The PostgreSQL behind stand-ins, in tests and examples: started by the first that asks, stopped by the last that uses
 //! it.
 
 use dyno_oracle_standin::Postgres;
 use dyno_target::postgres::address::Socket;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
+use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -20,40 +21,41 @@ pub struct Database {
     _behind: Arc<Behind>,
 }
 
-/// A fresh database of this name.
-pub fn database(name: &str) -> Database {
-    let behind = server();
-    let mut client = behind.server.connection("postgres").connect().unwrap();
-    drop_database(&mut client, name).unwrap();
-    create_from_template(&mut client, "template0", name).unwrap();
-    let Socket::Unix(socket) = behind.server.connection(name).endpoint().unwrap().socket else {
-        panic!("an embedded server has a socket of its own");
-    };
+/// A fresh database of this name. The server is kept in `home`.
+pub fn database(home: &Path, name: &str) -> Result<Database, Box<dyn Error>> {
+    let behind = server(home)?;
+    let mut client = behind.server.connection("postgres").connect()?;
+    drop_database(&mut client, name)?;
+    create_from_template(&mut client, "template0", name)?;
     let mut config = postgres::Config::new();
-    config.host_path(socket.parent().unwrap()).port(behind.server.port());
-    // Deadlocks are found sooner.
-    config.user("postgres").dbname(name).options("-c deadlock_timeout=100ms");
-    Database {
-        executors: Postgres::prepare(config, "bench").unwrap(),
-        _behind: behind,
+    if let Socket::Unix(socket) = behind.server.connection(name).endpoint()?.socket
+        && let Some(folder) = socket.parent()
+    {
+        config.host_path(folder);
     }
+    config.port(behind.server.port()).user("postgres").dbname(name);
+    // Deadlocks are found sooner.
+    config.options("-c deadlock_timeout=100ms");
+    Ok(Database {
+        executors: Postgres::prepare(config, "bench")?,
+        _behind: behind,
+    })
 }
 
-fn server() -> Arc<Behind> {
+fn server(home: &Path) -> Result<Arc<Behind>, Box<dyn Error>> {
     static BEHIND: Mutex<Weak<Behind>> = Mutex::new(Weak::new());
     let mut behind = BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(running) = behind.upgrade() {
-        return running;
+        return Ok(running);
     }
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dyno-home");
-    let mut options = EmbeddedOptions::new(home);
-    "tests-oracle-standin".clone_into(&mut options.cluster);
-    let embedded = Embedded::prepare(&options, &mut |_| {}).unwrap();
-    let server = embedded.start(&[], &mut |_| {}).unwrap();
+    let mut options = EmbeddedOptions::new(home.to_owned());
+    "oracle-standin".clone_into(&mut options.cluster);
+    let embedded = Embedded::prepare(&options, &mut |_| {})?;
+    let server = embedded.start(&[], &mut |_| {})?;
     let started = Arc::new(Behind {
         server,
         _embedded: embedded,
     });
     *behind = Arc::downgrade(&started);
-    started
+    Ok(started)
 }

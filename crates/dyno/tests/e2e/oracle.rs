@@ -44,7 +44,8 @@ fn the_studies_run_on_it_and_are_reported() {
             "direct-pg" => &["--set", "from=network", "--set", "plan.repetitions=1"],
             _ => &["--set", "clients=2"],
         };
-        let all = [name].iter().chain(words).chain(more).copied();
+        let name_first = [name];
+        let all = name_first.iter().chain(words).chain(more).copied();
         let ended = desk.alone_on(&oracle.target, all).expect(0);
         assert!(ended.stdout.contains("errors  none"), "{ended:?}");
         assert!(ended.stdout.contains(statements), "{ended:?}");

@@ -36,9 +36,17 @@ pub(super) fn looked_up(name: &str, variable: &dyn Fn(&str) -> Option<String>) -
         why,
     };
     let parsed = Config::default().set_config_dir(&folder).set_connect_string(name);
-    let config = parsed.map_err(|error| match error.kind() {
-        ErrorKind::TnsAliasNotFound(..) => failed("the file does not have it".to_owned()),
-        _ => failed(error.to_string()),
+    let config = parsed.map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::TnsAliasNotFound(..) => "the file does not have it".to_owned(),
+            _ => error.to_string(),
+        };
+        // Of a last line that does not end, the crate reads nothing.
+        let is_open = std::fs::read(&file).is_ok_and(|text| !text.ends_with(b"\n"));
+        failed(match is_open {
+            true => format!("{why}; end its last line with a line break"),
+            false => why,
+        })
     })?;
     from_text(&config.get_connect_descriptor())
 }

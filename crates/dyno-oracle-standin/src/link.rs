@@ -18,6 +18,8 @@ pub(crate) mod kind {
     pub(crate) const REDIRECT: u8 = 5;
     pub(crate) const DATA: u8 = 6;
     pub(crate) const MARKER: u8 = 12;
+    /// The highest that the protocol has.
+    pub(crate) const LAST: u8 = 15;
 }
 
 /// The header of a packet.
@@ -120,7 +122,7 @@ impl Link {
         } else {
             usize::from(u16::from_be_bytes([a, b]))
         };
-        if !(HEADER..=LONGEST).contains(&length) {
+        if !(HEADER..=LONGEST).contains(&length) || kind > kind::LAST {
             let message = format!("a packet of kind {kind} that says it has {length} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }

@@ -4,6 +4,9 @@ use crate::binds::{Bind, read_binds, read_rows};
 use crate::codec::{Flaw, Reader, text};
 use crate::value::Value;
 
+/// How often a statement without binds can be executed by one message.
+const MOST_EXECUTIONS: usize = 1 << 16;
+
 /// What both sides agreed on; it decides how further messages look.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
@@ -324,7 +327,14 @@ fn read_call(reader: &mut Reader<'_>, function: u8, terms: Terms, known: &impl K
             let count = reader.count()?;
             reader.number()?;
             let commit = reader.number()? & 1 != 0;
-            let mut rows = vec![Vec::new(); if function == 4 { count.clamp(1, 1 << 20) } else { 1 }];
+            let mut rows = vec![
+                Vec::new();
+                if function == 4 {
+                    count.clamp(1, MOST_EXECUTIONS)
+                } else {
+                    1
+                }
+            ];
             if let Some((binds, is_query)) = known.binds(cursor)
                 && !binds.is_empty()
             {
@@ -424,7 +434,7 @@ fn read_execute(reader: &mut Reader<'_>, terms: Terms, known: &impl Known) -> Re
     }
     let is_query = numbers[7] != 0;
     let executions = match usize::try_from(numbers[1]) {
-        Ok(count) if !is_query => count.clamp(1, 1 << 20),
+        Ok(count) if !is_query => count.clamp(1, MOST_EXECUTIONS),
         _ => 1,
     };
     let mut binds = None;
@@ -452,4 +462,29 @@ fn read_execute(reader: &mut Reader<'_>, terms: Terms, known: &impl Known) -> Re
         rows,
         row_counts: numbers[9] & 0x4000 != 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::Cursors;
+    use proptest::prelude::*;
+
+    /// Of requests that have something to read.
+    const BEGINNINGS: [&[u8]; 6] = [&[], &[3, 94, 1], &[3, 118, 1], &[17, 135, 1], &[34], &[2]];
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_request_or_none(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            begin in proptest::sample::select(&BEGINNINGS[..]),
+            field_version in 6_u8..=24,
+            lengths: bool,
+        ) {
+            let mut terms = Terms { field_version, lengths, end_of_response: true };
+            let bytes = [begin, &bytes].concat();
+            // What it is does not matter; that it is found out without a panic and without much memory does.
+            let _ = read_request(&bytes, &mut terms, &Cursors::default());
+        }
+    }
 }

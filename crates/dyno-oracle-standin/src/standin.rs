@@ -128,12 +128,12 @@ impl Shared {
             Ok(link) => Session::new(link, Arc::clone(options), Arc::clone(&self.counters), number).serve(),
             Err(error) => Ended::from(error),
         };
+        if let Ended::Wrong(what) = ended {
+            self.complain(format!("session {number}: {what}"));
+        }
         // The clone that ends sessions would keep the connection open.
         if let Ok(socket) = shutting {
             let _ = socket.shutdown(Shutdown::Both);
-        }
-        if let Ended::Wrong(what) = ended {
-            self.complain(format!("session {number}: {what}"));
         }
     }
 

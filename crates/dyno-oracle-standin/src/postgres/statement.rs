@@ -133,14 +133,15 @@ fn query(mut all: Vec<Token>) -> Statement {
         let seconds = seconds
             .and_then(|at| words.get(at + 1))
             .and_then(|token| token.text.parse().ok());
-        let behind = if words.iter().any(|token| token.is_word("nowait")) {
+        let nowait = seconds == Some(0) || words.iter().any(|token| token.is_word("nowait"));
+        let behind = if nowait {
             "for update nowait"
         } else if words.iter().any(|token| token.is_word("skip")) {
             "for update skip locked"
         } else {
             "for update"
         };
-        wait = seconds;
+        wait = seconds.filter(|seconds| *seconds > 0);
         all.truncate(at);
         all.push(Token::verbatim(behind));
     }

@@ -5,10 +5,12 @@ mod behind;
 
 use clap::{Parser, ValueEnum};
 use dyno_oracle_standin::{Column, Instant, Kind, Listener, Options, Pieces, Profile, Standin, Value, Verifier};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::error::Error;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 /// How many rows the table of instant answers has.
 const INSTANT_ROWS: i64 = 1000;
@@ -55,6 +57,9 @@ struct Arguments {
     /// Leave out values that repeat those of the row before
     #[arg(long)]
     compress: bool,
+    /// Speak TLS, with a certificate that is put into this folder as ewallet.pem
+    #[arg(long, value_name = "FOLDER")]
+    tls: Option<PathBuf>,
     /// Refuse connections with this error
     #[arg(long)]
     refuse: Option<u32>,
@@ -91,6 +96,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         write: arguments.write,
     };
     options.compress = arguments.compress;
+    if let Some(folder) = &arguments.tls {
+        options.tls = Some(certified(folder)?);
+    }
     if let Some(code) = arguments.refuse {
         options.listener = Listener::Refuses(code);
     }
@@ -104,6 +112,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{complaint}");
     }
     Ok(())
+}
+
+/// TLS with a certificate that is made now, for clients to trust.
+fn certified(folder: &Path) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
+    let party = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("ewallet.pem"), party.cert.pem())?;
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(party.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![party.cert.der().clone()], key)?;
+    Ok(Arc::new(config))
 }
 
 /// A table in memory.

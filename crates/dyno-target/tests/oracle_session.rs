@@ -421,6 +421,58 @@ fn a_listener_sends_us_on() {
 }
 
 #[test]
+fn encryption_begins_with_the_first_byte() {
+    let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key) = (own.cert.der().clone(), own.signing_key.serialize_der());
+    let encrypted = rustls::ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate],
+            rustls::pki_types::PrivatePkcs8KeyDer::from(key).into(),
+        )
+        .unwrap();
+    let mut options = Options::new(Arc::new(Instant::new()));
+    options.tls = Some(Arc::new(encrypted));
+    let standin = Standin::start(options).unwrap();
+    let wallet = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("session-wallet");
+    std::fs::create_dir_all(&wallet).unwrap();
+    std::fs::write(wallet.join("ewallet.pem"), own.cert.pem()).unwrap();
+    let address = |host: &str, wallet: &str| {
+        let port = standin.address().port();
+        let address = format!("oracles://bench:secret@{host}:{port}/shop?wallet_location={wallet}");
+        ConnectionInfo::resolve(&address, &|_| None).unwrap()
+    };
+    let mut client = connect(&address("127.0.0.1", wallet.to_str().unwrap()));
+    assert_eq!(
+        client.query("select 1 from dual").unwrap().last_row(),
+        [Some("1".to_owned())]
+    );
+    drop(client);
+    // Another host's certificate, and a server that does not encrypt.
+    let error = try_connect(&address("localhost", wallet.to_str().unwrap()))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("certificate") && error.contains("WALLET_LOCATION"),
+        "{error}"
+    );
+    assert_eq!(standin.counts().logins, 1);
+    let plain = Standin::start(Options::new(Arc::new(Instant::new()))).unwrap();
+    let there = format!(
+        "oracles://bench:secret@{}/shop?wallet_location={}&transport_connect_timeout=1",
+        plain.address(),
+        wallet.display()
+    );
+    let error = try_connect(&ConnectionInfo::resolve(&there, &|_| None).unwrap())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("TLS"), "{error}");
+}
+
+#[test]
 fn other_servers_are_told() {
     // A PostgreSQL server takes what we say for a length that is far too large, and hangs up.
     let postgres = TcpListener::bind("127.0.0.1:0").unwrap();

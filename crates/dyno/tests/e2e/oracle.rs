@@ -38,11 +38,13 @@ fn the_studies_run_on_it_and_are_reported() {
         ("pk-update", "update tbl set crt_time = systimestamp"),
     ] {
         let before = oracle.standin.counts();
-        // The last two words are the number of rows.
-        let words = if name == "pk-insert" { &TINY[..4] } else { &TINY[..] };
-        let more: &[&str] = match name {
-            "direct-pg" => &["--set", "from=network", "--set", "plan.repetitions=1"],
-            _ => &["--set", "clients=2"],
+        // The first two words are how long it is measured, the last two the number of rows.
+        let (words, more): (&[&str], &[&str]) = match name {
+            "direct-pg" => (&TINY, &["--set", "from=network", "--set", "plan.repetitions=1"]),
+            "pk-insert" => (&TINY[..4], &["--set", "clients=2"]),
+            // Long enough for figures over time.
+            "pk-update" => (&TINY[2..], &["--set", "clients=2", "--set", "measure=4s"]),
+            _ => (&TINY, &["--set", "clients=2"]),
         };
         let experiment = [name];
         let all = experiment.iter().chain(words).chain(more).copied();

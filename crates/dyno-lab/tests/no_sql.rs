@@ -62,7 +62,10 @@ fn no_driver_is_depended_on() {
     let manifest = fs::read_to_string("Cargo.toml").unwrap();
     for line in manifest.lines() {
         let name = line.split(['.', ' ', '=']).next().unwrap();
-        assert!(!["postgres", "mysql", "oracle"].iter().any(|kind| name.contains(kind)), "{line}");
+        assert!(
+            !["postgres", "mysql", "oracle"].iter().any(|kind| name.contains(kind)),
+            "{line}"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use dyno_load::{
 };
 use dyno_lua::{Distribution, IgnoredErrors, OptionValue, PreparedStatements, RandomSettings};
 use dyno_script::{Lexis, Value};
-use dyno_target::{mysql, postgres};
+use dyno_target::{mysql, oracle, postgres};
 use dyno_wire::Protocol;
 use proptest::collection::vec;
 use proptest::option;
@@ -48,7 +48,16 @@ fn server() -> impl Strategy<Value = Server> {
         let info = mysql::address::ConnectionInfo::resolve(&address, &|_| None).unwrap();
         Server::Mysql(Box::new(info))
     };
+    let oracle = |address: String| {
+        let info = oracle::address::ConnectionInfo::resolve(&address, &|_| None).unwrap();
+        Server::Oracle(Box::new(info))
+    };
     prop_oneof![
+        "[a-z]{1,8}".prop_map(move |word| {
+            oracle(format!(
+                "oracles://u:{word}@{word},[::1]:7/{word}:dedicated?wallet_location=/{word}"
+            ))
+        }),
         "[a-z]{1,8}".prop_map(move |word| postgres(format!("postgres://u:{word}@{word}:7,[::1]/{word}"))),
         Just(postgres(
             "host=/run,db hostaddr=,10.0.0.7 port=1 user=u sslmode=verify-full sslrootcert=/ca.pem sslcert=/c.pem \
@@ -78,7 +87,7 @@ fn scripts() -> impl Strategy<Value = Scripts> {
         (".*", vec(any::<u8>(), 0..40), 1..u64::MAX).prop_map(|(name, text, weight)| ScriptText { name, text, weight });
     let given = ("[a-z]*", value()).prop_map(|(name, value)| Given { name, value });
     let protocol = prop::sample::select(Protocol::ALL.to_vec());
-    let lexis = prop::sample::select(vec![Lexis::Psql, Lexis::Mysql, Lexis::MysqlNoEscapes]);
+    let lexis = prop::sample::select(vec![Lexis::Psql, Lexis::Mysql, Lexis::MysqlNoEscapes, Lexis::Oracle]);
     (vec(script, 1..3), lexis, vec(given, 0..3), any::<u64>(), protocol).prop_map(
         |(scripts, lexis, variables, seed, protocol)| Scripts {
             scripts,

@@ -421,6 +421,58 @@ fn a_listener_sends_us_on() {
 }
 
 #[test]
+fn encryption_begins_with_the_first_byte() {
+    let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key) = (own.cert.der().clone(), own.signing_key.serialize_der());
+    let encrypted = rustls::ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate],
+            rustls::pki_types::PrivatePkcs8KeyDer::from(key).into(),
+        )
+        .unwrap();
+    let mut options = Options::new(Arc::new(Instant::new()));
+    options.tls = Some(Arc::new(encrypted));
+    let standin = Standin::start(options).unwrap();
+    let wallet = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("session-wallet");
+    std::fs::create_dir_all(&wallet).unwrap();
+    std::fs::write(wallet.join("ewallet.pem"), own.cert.pem()).unwrap();
+    let address = |host: &str, wallet: &str| {
+        let port = standin.address().port();
+        let address = format!("oracles://bench:secret@{host}:{port}/shop?wallet_location={wallet}");
+        ConnectionInfo::resolve(&address, &|_| None).unwrap()
+    };
+    let mut client = connect(&address("127.0.0.1", wallet.to_str().unwrap()));
+    assert_eq!(
+        client.query("select 1 from dual").unwrap().last_row(),
+        [Some("1".to_owned())]
+    );
+    drop(client);
+    // Another host's certificate, and a server that does not encrypt.
+    let error = try_connect(&address("localhost", wallet.to_str().unwrap()))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("certificate") && error.contains("WALLET_LOCATION"),
+        "{error}"
+    );
+    assert_eq!(standin.counts().logins, 1);
+    let plain = Standin::start(Options::new(Arc::new(Instant::new()))).unwrap();
+    let there = format!(
+        "oracles://bench:secret@{}/shop?wallet_location={}&transport_connect_timeout=1",
+        plain.address(),
+        wallet.display()
+    );
+    let error = try_connect(&ConnectionInfo::resolve(&there, &|_| None).unwrap())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("TLS"), "{error}");
+}
+
+#[test]
 fn other_servers_are_told() {
     // A PostgreSQL server takes what we say for a length that is far too large, and hangs up.
     let postgres = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -473,47 +525,59 @@ fn a_server_that_misbehaves_is_given_up() {
         Misbehaviour::Silence,
         Misbehaviour::HalfThenSilence,
     ];
-    for profile in [Profile::V19, Profile::V23] {
-        for when in moments {
-            for what in faults {
-                if what == Misbehaviour::WrongProof && when != Moment::Proof {
-                    continue;
-                }
-                let number = |id| vec![Value::number(id)];
-                let many = (1..=300).map(number).collect();
-                let answers = Instant::new().answer("from many", vec![Column::new("ID", Kind::Number)], many);
-                let mut options = Options::new(Arc::new(answers));
-                options.profile = profile;
-                options.faults = vec![Fault { when, what }];
-                let standin = Standin::start(options).unwrap();
-                let address = format!("{}?transport_connect_timeout=1", usual(standin.address()));
-                let info = ConnectionInfo::resolve(&address, &|_| None).unwrap();
-                let failed = match try_connect(&info) {
-                    Err(error) => error.to_string(),
-                    Ok(mut client) => {
-                        client.set_patience(Some(Duration::from_millis(300)));
-                        let mut asked = client.execute("select 1 from dual");
-                        for _ in 0..2 {
-                            if asked.is_ok() {
-                                asked = client.execute("select id from many");
-                            }
-                        }
-                        match asked {
-                            Err(error) => error.to_string(),
-                            // Without fast authentication, or with it, one of the moments never comes.
-                            Ok(_) => String::from("it never came"),
-                        }
+    std::thread::scope(|scope| {
+        for profile in [Profile::V19, Profile::V23] {
+            for when in moments {
+                for what in faults {
+                    let comes = match (when, what) {
+                        (when, Misbehaviour::WrongProof) => when == Moment::Proof,
+                        // The listener's answer has no pieces.
+                        (Moment::Connect, what) => what != Misbehaviour::HugePiece,
+                        // It goes with the first step of the log-in.
+                        (Moment::Negotiate, _) => profile == Profile::V19,
+                        _ => true,
+                    };
+                    if comes {
+                        scope.spawn(move || misbehave(profile, Fault { when, what }));
                     }
-                };
-                assert!(!failed.is_empty() && failed.len() < 1000, "{when:?} {what:?}: {failed}");
-                if what == Misbehaviour::WrongProof {
-                    assert!(
-                        failed.contains("failed to prove that it knows the password"),
-                        "{failed}"
-                    );
                 }
             }
         }
+    });
+}
+
+/// Has a session meet this fault, after which nothing may be left of it but an error.
+fn misbehave(profile: Profile, fault: Fault) {
+    let number = |id| vec![Value::number(id)];
+    let many = (1..=300).map(number).collect();
+    let answers = Instant::new().answer("from many", vec![Column::new("ID", Kind::Number)], many);
+    let mut options = Options::new(Arc::new(answers));
+    options.profile = profile;
+    options.faults = vec![fault];
+    let standin = Standin::start(options).unwrap();
+    let address = format!("{}?transport_connect_timeout=5", usual(standin.address()));
+    let info = ConnectionInfo::resolve(&address, &|_| None).unwrap();
+    let failed = match try_connect(&info) {
+        Err(error) => error.to_string(),
+        Ok(mut client) => {
+            client.set_patience(Some(Duration::from_secs(2)));
+            let statements = ["select 1 from dual", "select id from many", "select id from many"];
+            let failed = statements.iter().find_map(|statement| client.execute(statement).err());
+            match failed {
+                Some(error) => error.to_string(),
+                None => format!("{profile:?} {fault:?} does no harm: {:?}", standin.counts()),
+            }
+        }
+    };
+    assert!(
+        !failed.contains("does no harm") && failed.len() < 1000,
+        "{fault:?}: {failed}"
+    );
+    if fault.what == Misbehaviour::WrongProof {
+        assert!(
+            failed.contains("failed to prove that it knows the password"),
+            "{failed}"
+        );
     }
 }
 

@@ -58,6 +58,7 @@ fn execute(instance: &dyn Instance, statements: &str) -> Result<(), String> {
             let mut client = info.with_database("").connect().unwrap();
             client.execute(statements).map_err(|error| error.to_string())
         }
+        Reach::Oracle(_) => unreachable!("there is no private one"),
     }
 }
 
@@ -73,6 +74,7 @@ fn number(instance: &dyn Instance, query: &str) -> i64 {
             let mut client = info.with_database("").connect().unwrap();
             client.query_first(query).unwrap().unwrap()
         }
+        Reach::Oracle(_) => unreachable!("there is no private one"),
     }
 }
 

@@ -103,11 +103,10 @@ fn main() -> Outcome<()> {
             if let Some(error) = client.session.error() {
                 println!("{error}");
             }
-            for result in client.session.captured() {
+            for result in client.session.captured().iter().filter(|_| time == 0) {
                 let rows = &result.kept[..result.kept.len().min(3)];
                 println!("{:?}: {} rows, {rows:?}", result.columns, result.rows);
             }
-            client.session.capture();
         }
         println!(
             "{text}: {reply:?}, {:?}, {:?}",

@@ -435,7 +435,7 @@ rows = 5
     #[test]
     fn what_is_wrong_with_a_dialect_is_told_with_its_place() {
         let sections = [
-            "[oracle]",
+            "[db2]",
             "[mysql]\nsettings.a = 1",
             "[mysql]\nonly_because = 1",
             "[mysql]\nonly_because = \"it is\"\n[postgres]",

@@ -189,13 +189,14 @@ pub(super) fn note_made(client: &mut Client) -> Result<(), LoadError> {
     note(client, "made")
 }
 
-/// Notes all of the schema that is not noted yet. Indexes and the like come and go with their tables.
+/// Notes all of the schema that is not noted yet. Indexes and the like come and go with their tables, and so does what
+/// the server has named itself, with a `$` or `SYS_`.
 fn note(client: &mut Client, kind: &str) -> Result<(), LoadError> {
     let statement = format!(
         "insert into dyno_run (kind, id, name, note) select '{kind}', object_id, object_name, object_type from \
          user_objects where object_type in ('TABLE', 'VIEW', 'MATERIALIZED VIEW', 'SEQUENCE', 'PROCEDURE', 'FUNCTION', \
-         'PACKAGE', 'TYPE', 'SYNONYM') and object_name <> '{TABLE}' and object_id not in (select id from dyno_run \
-         where id is not null)"
+         'PACKAGE', 'TYPE', 'SYNONYM') and object_name <> '{TABLE}' and object_name not like '%$%' and object_name not \
+         like 'SYS_%' and object_id not in (select id from dyno_run where id is not null)"
     );
     client.execute(&statement).map_err(LoadError::Database)
 }

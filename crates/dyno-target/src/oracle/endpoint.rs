@@ -102,6 +102,7 @@ impl ConnectionInfo {
             host: self.host.name.clone(),
             port: self.host.port,
             connect_data: service + &server.unwrap_or_default(),
+            machine: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             program_name: PROGRAM_NAME.to_owned(),
             ..OraConfig::default()
         });

@@ -117,9 +117,9 @@ fn set_formats(client: &mut Client) -> Result<(), ClientError> {
     Ok(())
 }
 
-/// Fills a table. SQL expressions are evaluated by the server, which makes the rows. Other rows are made here and loaded
-/// by as many connections as there are cores, four at most. `progress` is told of the rows that are in after every
-/// batch.
+/// Fills a table. SQL expressions are evaluated by the server, which makes the rows. Other rows are made here and
+/// loaded by as many connections as there are cores, four at most. `progress` is told of the rows that are in after
+/// every batch.
 ///
 /// # Errors
 /// The server refuses it, or [`LoadError::Stopped`].

@@ -2,8 +2,8 @@
 
 use super::ClientError;
 
-/// What a server says when a right is missing: that there is no such table, so that nobody learns of what is not theirs,
-/// or that rights are insufficient (Oracle Database Error Messages), the last of them of a package.
+/// What a server says when a right is missing: that there is no such table, so that nobody learns of what is not
+/// theirs, or that rights are insufficient (Oracle Database Error Messages), the last of them of a package.
 const DENIED: [u32; 3] = [942, 1031, 6550];
 
 /// Whether a right may be missing for what was refused so.

@@ -1,8 +1,8 @@
 //! A connection on a thread of its own: Oracle's crate owns its socket, blocks, and cannot be told to give up.
 //!
-//! Whoever asks waits for the answer, as long as it likes. One that is not waited for any more takes its connection with
-//! it: the thread ends when the server has answered. And a crate that panics (it is young, and takes some of what a
-//! server sends for granted) loses its connection, no more.
+//! Whoever asks waits for the answer, as long as it likes. One that is not waited for any more takes its connection
+//! with it: the thread ends when the server has answered. And a crate that panics (it is young, and takes some of what
+//! a server sends for granted) loses its connection, no more.
 
 use crate::target::StopFlag;
 use oracledb::{Connection, Error};

@@ -23,7 +23,7 @@ pub enum TargetError {
     /// A kind of database that is not built in.
     #[error("{kind} is not supported; use one of {known}")]
     UnknownKind {
-        /// As written, such as `oracle://`.
+        /// As written, such as `db2://`.
         kind: String,
         /// Those that are built in, with how their addresses begin.
         known: String,

@@ -8,7 +8,7 @@ use dyno_wire::Secret;
 pub enum Remote<'a> {
     /// One that dyno reaches, too.
     Reached(Reach<'a>),
-    /// An Oracle database, which dyno itself does not speak to.
+    /// An Oracle database that is named by what its proxies need to know, and not as a server of its own.
     Oracle(&'a Oracle),
 }
 

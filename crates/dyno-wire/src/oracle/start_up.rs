@@ -259,7 +259,7 @@ impl StartUp {
         match self.stage {
             Stage::First => {
                 let password = config.password.as_ref().map(Secret::reveal);
-                let password = password.ok_or(WireError::PasswordMissing("the address"))?;
+                let password = password.ok_or(WireError::PasswordMissing("the address or DYNO_ORACLE_PASSWORD"))?;
                 let challenge = std::mem::take(&mut self.challenge);
                 let mut body = Vec::new();
                 let made = Authentication::write_second(config, password, &challenge, &mut body)?;

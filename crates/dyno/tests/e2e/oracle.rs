@@ -31,40 +31,42 @@ fn start(name: &str, profile: Profile) -> StandIn {
 #[test]
 fn the_studies_run_on_it_and_are_reported() {
     let (desk, oracle) = (Desk::new(), start("e2e_oracle", Profile::V19));
-    for (name, table, statements) in [
-        ("pk-update", "tbl", "update tbl set crt_time = systimestamp"),
-        ("pk-select", "tbl", "select * from tbl"),
-        ("pk-insert", "tbl", "insert into tbl"),
-        ("direct-pg", "part_test", "select * from part_test"),
+    for (name, statement) in [
+        ("direct-pg", "select * from part_test"),
+        ("pk-select", "select * from tbl"),
+        ("pk-insert", "insert into tbl"),
+        ("pk-update", "update tbl set crt_time = systimestamp"),
     ] {
         let before = oracle.standin.counts();
-        // The last two words are the number of rows.
-        let words = if name == "pk-insert" { &TINY[..4] } else { &TINY[..] };
-        let more: &[&str] = match name {
-            "direct-pg" => &["--set", "from=network", "--set", "plan.repetitions=1"],
-            _ => &["--set", "clients=2"],
+        // The first two words are how long it is measured, the last two the number of rows.
+        let (words, more): (&[&str], &[&str]) = match name {
+            "direct-pg" => (&TINY, &["--set", "from=network", "--set", "plan.repetitions=1"]),
+            "pk-insert" => (&TINY[..4], &["--set", "clients=2"]),
+            // Long enough for figures over time.
+            "pk-update" => (&TINY[2..], &["--set", "clients=2", "--set", "measure=4s"]),
+            _ => (&TINY, &["--set", "clients=2"]),
         };
-        let name_first = [name];
-        let all = name_first.iter().chain(words).chain(more).copied();
+        let experiment = [name];
+        let all = experiment.iter().chain(words).chain(more).copied();
         let ended = desk.alone_on(&oracle.target, all).expect(0);
         assert!(ended.stdout.contains("errors  none"), "{ended:?}");
-        assert!(ended.stdout.contains(statements), "{ended:?}");
-        assert!(!ended.stdout.contains("0 transactions in"), "{ended:?}");
+        assert!(ended.stdout.contains(statement), "{ended:?}");
         assert!(!ended.stderr.contains(SECRET), "{ended:?}");
         let counted = oracle.standin.counts().since(&before);
         let runs = run_folders(&desk.archive());
         let number = |row: &std::collections::HashMap<String, String>| row["transactions"].parse::<u64>().unwrap();
         let transactions: u64 = runs.last().unwrap().rows("intervals.csv").iter().map(number).sum();
-        // Statements are parsed once for each connection, however often they are executed.
-        assert!(transactions > 50, "{name}: {transactions}");
-        assert!(counted.executions > transactions, "{name}: {counted:?}");
-        let said = desk.dyno("show").expect(0).stdout;
-        assert!(said.contains(table), "{said}");
+        assert!(transactions > 20, "{name}: {transactions}");
+        // The load's statements are parsed once for each connection, however often they are executed; of those beside
+        // it no more are parsed than executed.
+        let executed = counted.executions - counted.parses;
+        assert!(executed + 10 > transactions, "{name}: {transactions}, {counted:?}");
     }
     let report = desk.dyno("report --format json --output -").expect(0).stdout;
     for words in [
-        "Redo log",
-        "the buffer cache",
+        "Redo and checkpoints",
+        "Blocks written",
+        "not found in the buffer cache",
         "waiting for a lock",
         "What measured sessions waited for",
     ] {
@@ -74,7 +76,7 @@ fn the_studies_run_on_it_and_are_reported() {
         assert!(!report.contains(words), "{words} in {report}");
     }
     let plans = desk.dyno("show --plans").expect(0).stdout;
-    assert!(plans.contains("table access full on part_test"), "{plans}");
+    assert!(plans.contains("table access full on tbl"), "{plans}");
     desk.assert_nowhere(SECRET);
     let clean = |words: &[&str]| {
         let all = ["clean", "--target", &oracle.target]

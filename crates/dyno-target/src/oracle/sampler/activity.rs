@@ -122,9 +122,10 @@ fn activity(user: &str) -> String {
 /// Who makes measured sessions wait for locks: how long, whether that is a measured one, for what, on what, and who.
 fn blockers(user: &str) -> String {
     format!(
-        "select s.wait_time_micro / 1000000, case when {} then 1 else 0 end, s.event, o.object_name, b.sid, b.username, \
-         b.program, b.status from v$session s join v$session b on b.sid = s.blocking_session left join user_objects o \
-         on o.object_id = s.row_wait_obj# where {} and s.blocking_session_status = 'VALID' and s.event like 'enq:%'",
+        "select s.wait_time_micro / 1000000, case when {} then 1 else 0 end, s.event, o.object_name, b.sid, \
+         b.username, b.program, b.status from v$session s join v$session b on b.sid = s.blocking_session left join \
+         user_objects o on o.object_id = s.row_wait_obj# where {} and s.blocking_session_status = 'VALID' and s.event \
+         like 'enq:%'",
         measured("b", user),
         measured("s", user)
     )

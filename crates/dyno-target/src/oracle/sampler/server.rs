@@ -1,9 +1,9 @@
 //! The server's counters: `server.csv`.
 //!
 //! The columns of `v$sysstat` have the names of the statistics ("Statistics Descriptions" in the Reference), those of
-//! `v$system_event` have `event.` before the event's name and behind it `.waits` or `.us`, those of `v$sysmetric`, which
-//! are means of the last 15 seconds, `metric.`. Each view is asked for one wide row, so that a sample takes one question
-//! and one answer a view. Which statistics there are differs between versions, so that is asked first.
+//! `v$system_event` have `event.` before the event's name and behind it `.waits` or `.us`, those of `v$sysmetric`,
+//! which are means of the last 15 seconds, `metric.`. Each view is asked for one wide row, so that a sample takes one
+//! question and one answer a view. Which statistics there are differs between versions, so that is asked first.
 
 use super::activity::measured;
 use super::events::Switches;

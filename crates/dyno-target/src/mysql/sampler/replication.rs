@@ -12,8 +12,8 @@ pub(super) const POSITION: &str = "binlog.position";
 pub(super) const RECEIVED_POSITION: &str = "replication.received_position";
 pub(super) const EXECUTED_POSITION: &str = "replication.executed_position";
 
-/// Where the last transaction ends in the log of a server that is followed: the file, and the place in it. This costs it
-/// no more than other counters; what else tells it waits for whoever writes the log.
+/// Where the last transaction ends in the log of a server that is followed: the file, and the place in it. This costs
+/// it no more than other counters; what else tells it waits for whoever writes the log.
 pub(super) const SNAPSHOT: [&str; 2] = ["Binlog_snapshot_file", "Binlog_snapshot_position"];
 
 /// How far the positions of a file are from those of the next: no file is larger, and their numbers, of six digits, are

@@ -47,7 +47,8 @@ public class Driver {
       for (int at = 0; at < binds.length; at++) statement.setObject(at + 1, binds[at]);
       try (ResultSet found = statement.executeQuery()) {
         while (found.next()) {
-          for (int at = 1; at <= found.getMetaData().getColumnCount(); at++) rows.append(found.getString(at)).append(' ');
+          int columns = found.getMetaData().getColumnCount();
+          for (int at = 1; at <= columns; at++) rows.append(found.getString(at)).append(' ');
           rows.setCharAt(rows.length() - 1, ';');
         }
       }

@@ -12,11 +12,13 @@ import oracledb
 PORT = sys.argv[1]
 TLS = {}
 if len(sys.argv) > 2:
-    TLS = {"protocol": "tcps", "ssl_context": ssl.create_default_context(cafile=sys.argv[2]), "ssl_server_dn_match": False}
+    context = ssl.create_default_context(cafile=sys.argv[2])
+    TLS = {"protocol": "tcps", "ssl_context": context, "ssl_server_dn_match": False}
 
 
 def connect(password="secret"):
-    return oracledb.connect(user="bench", password=password, host="127.0.0.1", port=int(PORT), service_name="standin", **TLS)
+    place = {"host": "127.0.0.1", "port": int(PORT), "service_name": "standin"}
+    return oracledb.connect(user="bench", password=password, **place, **TLS)
 
 
 def same(found, expected):
@@ -58,7 +60,7 @@ def types(connection):
         cursor.execute("insert into kinds values (:1, :2, :3, :4, :5, :6, :7, :8, :9)", row)
     cursor.execute("select * from kinds order by id")
     same(
-        [(column.name, column.type_code, column.precision, column.scale, column.null_ok) for column in cursor.description],
+        [(told.name, told.type_code, told.precision, told.scale, told.null_ok) for told in cursor.description],
         [
             ("ID", oracledb.DB_TYPE_NUMBER, 10, 0, False),
             ("N", oracledb.DB_TYPE_NUMBER, 0, -127, True),
@@ -121,18 +123,19 @@ def changes(connection):
 
     # A statement that fails takes nothing back but itself.
     cursor.execute("update tbl set bal = bal + 5 where id = 1")
-    fails("ORA-00001", lambda: cursor.execute("insert into tbl (id, info) values (:1, :2)", [1, "twice"]), oracledb.IntegrityError)
+    insert = "insert into tbl (id, info) values (:1, :2)"
+    fails("ORA-00001", lambda: cursor.execute(insert, [1, "twice"]), oracledb.IntegrityError)
     same(value_of(cursor, "select bal from tbl where id = :1", 1), 5)
     connection.rollback()
     same(value_of(cursor, "select bal from tbl where id = :1", 1), 0)
 
     # Of an array the rows before the one that fails stay.
     array = [(3000, "a"), (1, "twice"), (3001, "b")]
-    fails("ORA-00001", lambda: cursor.executemany("insert into tbl (id, info) values (:1, :2)", array), oracledb.IntegrityError)
+    fails("ORA-00001", lambda: cursor.executemany(insert, array), oracledb.IntegrityError)
     same(cursor.rowcount, 1)
     same(value_of(cursor, "select count(*) from tbl"), 1001)
     connection.rollback()
-    cursor.executemany("insert into tbl (id, info) values (:1, :2)", array, batcherrors=True)
+    cursor.executemany(insert, array, batcherrors=True)
     same(cursor.rowcount, 2)
     same([(error.offset, error.code) for error in cursor.getbatcherrors()], [(1, 1)])
     connection.rollback()

@@ -7,7 +7,8 @@ import oracledb
 
 for port in sys.argv[1:]:
     try:
-        with oracledb.connect(user="bench", password="secret", host="127.0.0.1", port=int(port), service_name="standin") as connection:
+        place = {"host": "127.0.0.1", "port": int(port), "service_name": "standin"}
+        with oracledb.connect(user="bench", password="secret", **place) as connection:
             cursor = connection.cursor()
             cursor.prefetchrows = cursor.arraysize = 10
             cursor.execute("select id, info from tbl order by id")

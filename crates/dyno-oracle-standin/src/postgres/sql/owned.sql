@@ -12,7 +12,8 @@ create view sys.all_objects as
     cast('2026-01-01' as timestamp(0)) as created, cast('2026-01-01' as timestamp(0)) as last_ddl_time,
     cast('VALID' as varchar(7)) as status, cast('N' as varchar(1)) as temporary
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'p', 'v', 'i', 'm', 'S') and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema';
+  where c.relkind in ('r', 'p', 'v', 'i', 'm', 'S') and n.nspname not like 'pg\_%'
+    and n.nspname <> 'information_schema';
 
 create view sys.all_tables as
   select cast(sys.shown(n.nspname) as varchar(128)) as owner, cast(sys.shown(c.relname) as varchar(128)) as table_name,

@@ -1,4 +1,5 @@
-//! That Oracle's crate for Rust, by which dyno's control connections speak, accepts the stand-in as python-oracledb does.
+//! That Oracle's crate for Rust, by which dyno's control connections speak, accepts the stand-in as python-oracledb
+//! does.
 //!
 //! It knows the 12c verifier only.
 

@@ -138,7 +138,10 @@ fn texts_of_oracle_are_understood() {
         .unwrap();
     session.run("create sequence s start with 5 nocache noorder").unwrap();
     session
-        .run("insert into t (id, v, d) select \"ROW\", 'row ' || \"ROW\", date '2026-01-31' + \"ROW\" from (select level + 2 as \"ROW\" from dual connect by level <= 3)")
+        .run(
+            "insert into t (id, v, d) select \"ROW\", 'row ' || \"ROW\", date '2026-01-31' + \"ROW\" from \
+             (select level + 2 as \"ROW\" from dual connect by level <= 3)",
+        )
         .unwrap();
     session.finds(
         "select id, v, d from t where rownum < 2",

@@ -187,12 +187,12 @@ mod tests {
     #[test]
     fn tables_lose_how_they_are_stored() {
         becomes(
-            "create table t (id number(10) primary key using index tablespace x, v varchar2(20 char) default 'a, b' not \
-             null, n number(*, 0), d date default sysdate, r raw(16), f binary_double, constraint u unique (v) enable) \
-             tablespace users pctfree 10 storage (initial 1m)",
+            "create table t (id number(10) primary key using index tablespace x, v varchar2(20 char) default 'a, b' \
+             not null, n number(*, 0), d date default sysdate, r raw(16), f binary_double, constraint u unique (v) \
+             enable) tablespace users pctfree 10 storage (initial 1m)",
             &[
-                "create table t (id numeric(10) primary key , v varchar(20) default 'a, b' not null, n numeric(38, 0), d \
-               timestamp(0) default cast(date_trunc('second', clock_timestamp()) as timestamp(0)), r bytea, f double \
+                "create table t (id numeric(10) primary key , v varchar(20) default 'a, b' not null, n numeric(38, 0), \
+               d timestamp(0) default cast(date_trunc('second', clock_timestamp()) as timestamp(0)), r bytea, f double \
                precision, constraint u unique (v) )",
             ],
         );

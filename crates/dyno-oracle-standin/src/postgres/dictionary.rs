@@ -4,7 +4,8 @@ use postgres::Client;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 use sha2::{Digest, Sha256};
 
-/// Functions and the like, what everybody may see, and what takes a right: each text makes a schema or goes on with one.
+/// Functions and the like, what everybody may see, and what takes a right: each text makes a schema or goes on with
+/// one.
 const TEXTS: [&str; 3] = [
     include_str!("sql/common.sql"),
     include_str!("sql/owned.sql"),

@@ -2,9 +2,9 @@
 //!
 //! What statements for Oracle say in its own way is translated, as far as dyno's experiments and its own statements
 //! need it; the rest is refused with a message that says so. Oracle's views are tables and views of the same names in
-//! the schemas `sys` and, if they take a right, `sysviews` (in `sql/`). What PostgreSQL has no counterpart of is in tables
-//! there, which a test may change; and since sessions look into their user's own schema first, a table of a view's name
-//! in that takes its place.
+//! the schemas `sys` and, if they take a right, `sysviews` (in `sql/`). What PostgreSQL has no counterpart of is in
+//! tables there, which a test may change; and since sessions look into their user's own schema first, a table of a
+//! view's name in that takes its place.
 
 mod columns;
 mod define;

@@ -386,7 +386,8 @@ mod tests {
     fn blocks_are_a_few_calls_and_statements() {
         let Ok(Statement::Block { parts, swallows }) = read(
             "declare n number; begin update t set a = :x where b = :x; select count(*) into n from t; null; \
-             dbms_session.sleep(:y); execute immediate 'drop table it''s'; commit; exception when others then null; end;",
+             dbms_session.sleep(:y); execute immediate 'drop table it''s'; commit; exception when others then null; \
+             end;",
         ) else {
             panic!("not understood");
         };

@@ -214,8 +214,8 @@ mod tests {
     fn limits_stand_where_their_query_ends() {
         becomes(
             "select * from (select * from t where rownum <= :1 and a = :2 order by b) where rownum < 5 for update",
-            "select * from (select * from t where true and a = $1 order by b limit ($2) ) where true  limit (5) - 1 for \
-             update",
+            "select * from (select * from t where true and a = $1 order by b limit ($2) ) where true  limit (5) - 1 \
+             for update",
         );
         assert_eq!(
             translated("select * from t where rownum <= :1 and a = :2").binds,

@@ -1,5 +1,5 @@
-//! The PostgreSQL behind stand-ins, in tests and examples: started by the first that asks, stopped by the last that uses
-//! it.
+//! The PostgreSQL behind stand-ins, in tests and examples: started by the first that asks, stopped by the last that
+//! uses it.
 
 use dyno_oracle_standin::Postgres;
 use dyno_target::postgres::address::Socket;

@@ -230,7 +230,8 @@ fn values_keep_their_types() {
     let select = prepared(1, "select n, v, c from t order by n", 0);
     assert_eq!(
         rows(&mut client, &select, &[]),
-        "-12.75 abc x    \n0 NULL x    \n0.001 NULL x    \n123456789012345678901234567890 it's \u{e9} x    \nNULL 7 x    "
+        "-12.75 abc x    \n0 NULL x    \n0.001 NULL x    \n123456789012345678901234567890 it's \u{e9} x    \nNULL 7 \
+         x    "
     );
     client.execute("update t set d = date '2026-11-24', b = 1.5").unwrap();
     let select = prepared(2, "select d, b from t where n = $1", 1);

@@ -5,8 +5,8 @@
 //! appends. That keeps one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted
 //! test), and keeps the work per transaction to walking a few message headers and copying a few bytes.
 //!
-//! The seam is [`Session`], with three implementations: [`PgSession`] for PostgreSQL 9.3 and later, [`MySession`] for MySQL
-//! 5.7 and later and MariaDB 10.4 and later, and [`OraSession`] for Oracle 12.1 and later. A session says when
+//! The seam is [`Session`], with three implementations: [`PgSession`] for PostgreSQL 9.3 and later, [`MySession`] for
+//! MySQL 5.7 and later and MariaDB 10.4 and later, and [`OraSession`] for Oracle 12.1 and later. A session says when
 //! TLS starts; [`tls`] decides about and configures encryption the way libpq does; the handshake itself belongs to the
 //! transport.
 //!

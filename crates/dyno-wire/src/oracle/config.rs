@@ -28,7 +28,8 @@ pub struct OraConfig {
     pub program_name: String,
     /// How many rows the server is asked for at a time, with the execution and with each further fetch. At least 1.
     pub rows_per_fetch: u32,
-    /// The size of packets that is asked for, in bytes (`SDU`): 512 to 2,097,152. Servers may answer with a smaller one.
+    /// The size of packets that is asked for, in bytes (`SDU`): 512 to 2,097,152. Servers may answer with a
+    /// smaller one.
     pub sdu: u32,
 }
 

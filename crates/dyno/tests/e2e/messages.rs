@@ -160,9 +160,9 @@ fn what_only_a_run_would_meet_is_told_beforehand() {
     );
     told(
         "scheme",
-        &target("oracle://x"),
+        &target("db2://x"),
         "select 1;",
-        "oracle:// is not supported",
+        "db2:// is not supported",
     );
     told(
         "variable",

@@ -49,7 +49,8 @@ fn main() -> Result<()> {
     let dyno_share = spread(&|(several, one)| (dyno_us(several) - dyno_us(one)) * several.cost.tps / 1e4 / cores);
     let idle_share = spread(&|(several, _)| several.idle_cores * 100.0 / cores);
     let table = format!(
-        "| further servers | TPS | TPS without them | TPS ratio | more CPU of dyno (% of all) | CPU of the further servers \
+        "| further servers | TPS | TPS without them | TPS ratio | more CPU of dyno (% of all) | CPU of the further \
+         servers \
          (% of all) |\n|---|---|---|---|---|---|\n| 3 | {several} | {one} | {tps:.3} | {dyno_share:.2} | \
          {idle_share:.2} |\n"
     );

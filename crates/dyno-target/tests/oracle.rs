@@ -60,6 +60,7 @@ fn data(rows: u64) -> Data {
         locale: None,
         read_only: false,
         state: State::Copy,
+        linked: false,
     }
 }
 

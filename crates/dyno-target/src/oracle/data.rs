@@ -282,6 +282,7 @@ mod tests {
             locale: None,
             read_only: false,
             state,
+            linked: false,
         };
         let mark = |used_by: Option<&str>| Mark {
             fingerprint: Some(fingerprint(&data(State::Copy))),

@@ -108,6 +108,11 @@ impl OracleControl {
 }
 
 impl Control for OracleControl {
+    fn connect_again(&mut self) -> Result<(), TargetError> {
+        self.client = connect_until(self.client.info(), &self.client.stop())?;
+        Ok(())
+    }
+
     fn describe(&mut self) -> Result<Description, TargetError> {
         let facts = server_facts(&mut self.client).map_err(cannot("read the server's settings"))?;
         Ok(Description {

@@ -77,6 +77,7 @@ impl Reach<'_> {
         match self {
             Self::Postgres(info) => info.passwords(),
             Self::Mysql(info) => info.passwords(),
+            Self::Oracle(info) => info.passwords(),
         }
     }
 }

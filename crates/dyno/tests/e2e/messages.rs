@@ -158,12 +158,7 @@ fn what_only_a_run_would_meet_is_told_beforehand() {
         "select 1;",
         "there is no PostgreSQL 42",
     );
-    told(
-        "scheme",
-        &target("db2://x"),
-        "select 1;",
-        "db2:// is not supported",
-    );
+    told("scheme", &target("db2://x"), "select 1;", "db2:// is not supported");
     told(
         "variable",
         "",

@@ -54,6 +54,10 @@ pub(in crate::oracle) fn sampler_set(info: &ConnectionInfo, tables: bool) -> Sam
     if tables {
         samplers.push(Box::new(TablesSampler::new(info)));
     }
-    samplers.push(Box::new(HostSampler::new(processes)));
-    SamplerSet { samplers, warnings }
+    samplers.push(Box::new(HostSampler::new(processes.clone())));
+    SamplerSet {
+        samplers,
+        warnings,
+        processes,
+    }
 }

@@ -331,8 +331,8 @@ pub(crate) mod tests {
         assert_eq!(
             findings(&one),
             [
-                "The plan of one/1 on far changed during the run: after it, Seq Scan on t in place of Index Scan on t. The \
-              figures are of both."
+                "The plan of one/1 on far changed during the run: after it, Seq Scan on t in place of Index Scan on t. \
+                 The figures are of both."
             ]
         );
         let [differing] = &differing(&[&one, &other])[..] else {

@@ -287,6 +287,7 @@ mod tests {
         is_lost: bool,
     }
 
+    #[expect(clippy::unimplemented, reason = "nobody asks for the rest")]
     impl Control for Echo {
         fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
             self.asked.lock().unwrap().push(statement.to_owned());

@@ -17,7 +17,8 @@ fn experiment(desk: &Desk, expected: &str) {
          [[output]]\nname = \"top\"\nsql = \"select id, x, null as gone from tbl order by id desc limit 3\"\n\
          [[output]]\nname = \"broken\"\nsql = \"select pg_terminate_backend(pg_backend_pid())\"\n\
          [[output]]\nname = \"written\"\nsql = \"delete from tbl\"\n\
-         [[published]]\nmeasure = \"tps\"\nvalue = 60_217\nnote = \"8 h\"\n[postgres]\n[mysql.output.broken]\nsql = \"kill connection_id()\"\n"
+         [[published]]\nmeasure = \"tps\"\nvalue = 60_217\nnote = \"8 h\"\n[postgres]\n\
+         [mysql.output.broken]\nsql = \"kill connection_id()\"\n"
     );
     desk.file("around.toml", &text);
 }

@@ -61,7 +61,7 @@ fn server(run: &RunFolder, name: &str) -> RunFolder {
 #[test]
 fn private_servers_are_up_at_once_and_each_is_kept_and_shown() {
     let (desk, home) = (Desk::new(), Home::new());
-    let output = "[[output]]\nname = \"seen\"\nserver = \"near-1\"\nsql = \"select owner, secret from seen\"\n";
+    let output = "[[output]]\nname = \"seen\"\nserver = \"near\"\nsql = \"select owner, secret from seen\"\n";
     desk.file("pair.toml", &PAIR.replace("[metrics]", &format!("{output}[metrics]")));
     let ended = desk.embedded(&home, "pair.toml").expect(0);
     assert_no_servers(&home);
@@ -105,7 +105,7 @@ fn private_servers_are_up_at_once_and_each_is_kept_and_shown() {
     }
     assert_eq!(record["tables"]["after"]["tables"][0]["name"], "tbl");
     // No answer shows the password of a private server, which the load does not need.
-    assert_eq!(run.read("output-seen.csv"), "owner,secret\npostgres,***\n");
+    assert_eq!(run.read("output-seen-1.csv"), "owner,secret\npostgres,***\n");
     // Where the remote server is stands nowhere in the plan.
     let campaign = run.campaign().to_string();
     assert!(campaign.contains("{remote.port}"), "{campaign}");

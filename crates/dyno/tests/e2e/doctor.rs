@@ -277,7 +277,7 @@ fn servers_that_cannot_be_looked_at() {
             ended.stderr
         );
     }
-    desk.dyno("doctor oracle://u:hush-hush@h/d")
+    desk.dyno("doctor sqlite://u:hush-hush@h/d")
         .expect(1)
         .says("is not supported");
 }

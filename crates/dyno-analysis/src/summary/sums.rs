@@ -8,8 +8,8 @@ pub fn sum_of(name: &str) -> String {
     format!("{name} (sum)")
 }
 
-/// Those of a run's `workloads` whose experiment asks for their sum, each as if it were one: with what can be added up, and
-/// without latencies and steadiness, which are of one server each.
+/// Those of a run's `workloads` whose experiment asks for their sum, each as if it were one: with what can be added up,
+/// and without latencies and steadiness, which are of one server each.
 #[must_use]
 pub fn sums(facts: &[WorkloadFacts], workloads: &[WorkloadSummary]) -> Vec<WorkloadSummary> {
     let mut sums: Vec<WorkloadSummary> = Vec::new();

@@ -4,6 +4,7 @@
 use crate::support::real_mysql::{RealMysql, skipped};
 use crate::support::{Desk, RunFolder, run_folders};
 use serde_json::Value;
+use std::time::Duration;
 
 /// What makes an experiment a matter of seconds, in settings as well.
 const SHORT: &str = "--size small --set measure=1s --set warmup=0s --set interval=500ms --set \
@@ -98,6 +99,8 @@ fn a_restart_command_brings_in_what_takes_effect_at_a_start() {
         client.query_first::<u64>("select @@global.back_log").unwrap().unwrap()
     };
     let usual = back_log();
+    // Whole seconds of uptime tell whether a server was restarted: one that has just started would look so.
+    std::thread::sleep(Duration::from_secs(2));
     let desk = Desk::new();
     desk.experiment("one.toml", "", "select 1;", "500ms");
     let words = ["one.toml", "--set", "settings.back_log=77", "--restart-command"];

@@ -217,8 +217,8 @@ mod tests {
             "[[published]]\nmeasure = \"tps\"\nvalue = 1\nlevels = { clients = \"many\" }",
             "[[published]]\nmeasure = \"tps\"\nvalue = 1\nlevels = { protocol = \"extended\" }",
             "[[published]]\nmeasure = \"tps\"\nvalue = 1\nyear = 2015",
-            "[servers.many]\ncount = 2\n[[workload]]\nname = \"each\"\nserver = \"many\"\nsum = true\nscript = \"select \
-             1\"\n[[published]]\nmeasure = \"latency_p95\"\nvalue = 1\nworkload = \"each\"",
+            "[servers.many]\ncount = 2\n[[workload]]\nname = \"each\"\nserver = \"many\"\nsum = true\nscript = \
+             \"select 1\"\n[[published]]\nmeasure = \"latency_p95\"\nvalue = 1\nworkload = \"each\"",
             "[servers.many]\ncount = 2\n[[workload]]\nname = \"each\"\nserver = \"many\"\nscript = \"select \
              1\"\n[[published]]\nmeasure = \"tps\"\nvalue = 1\nworkload = \"each\"",
         ];

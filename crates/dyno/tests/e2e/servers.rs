@@ -69,7 +69,7 @@ fn private_servers_are_up_at_once_and_each_is_kept_and_shown() {
         "Throughput by server",
         "near-1",
         "close-2",
-        "all 2",
+        "close (sum)",
         "Server near-2",
         "postgres://",
     ] {

@@ -223,7 +223,8 @@ impl Source {
         {
             add(metric(name), *meaning);
         }
-        let is_followed = SNAPSHOT.iter().all(|name| counted.contains_key(*name));
+        // Without a log of changes there is nothing to follow, but the counters are there.
+        let is_followed = log_position(&counted).is_some();
         if is_followed {
             add(POSITION.to_owned(), Some(Meaning::FollowedPosition));
         }
@@ -265,10 +266,7 @@ impl Source {
     /// What it counts now.
     fn read(&self, client: &mut Client) -> Result<Numbers, ClientError> {
         let status: HashMap<String, String> = client.query(&self.status)?.into_iter().collect();
-        let [file, at] = SNAPSHOT.map(|name| status.get(name));
-        let position = file
-            .zip(at)
-            .and_then(|(file, at)| replication::position(file, at.parse().ok()?));
+        let position = log_position(&status);
         let parsed = status
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.parse().ok()?)));
@@ -333,6 +331,12 @@ fn metrics(client: &mut Client) -> Result<Vec<String>, ClientError> {
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     quoted.join(", ")
+}
+
+/// Where the log of changes ends that replicas follow; `None` if there is none.
+fn log_position(status: &HashMap<String, String>) -> Option<f64> {
+    let [file, at] = SNAPSHOT.map(|name| status.get(name));
+    replication::position(file?, at?.parse().ok()?)
 }
 
 #[cfg(test)]

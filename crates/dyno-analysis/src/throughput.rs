@@ -5,10 +5,10 @@ mod builder;
 use crate::series::{Series, Window};
 use crate::summary::is_complete;
 use builder::Builder;
-use dyno_archive::Run;
 use dyno_archive::figures::{count, counted, decimal};
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{LONG_INTERVAL_S, WorkloadFacts};
+use dyno_archive::{IntervalRow, Run};
 use dyno_stats::Stationarity;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -58,17 +58,25 @@ pub(super) struct Phase {
     pub ramp: bool,
 }
 
+/// The intervals of a run's measured time, each with when it was.
+fn measured(run: &Run) -> impl Iterator<Item = (IntervalRow, Window)> {
+    let rows = run.intervals().into_iter().flatten();
+    rows.filter(|row| row.phase != WARMUP).map(|row| {
+        let window = Window {
+            start_s: row.interval_start_s,
+            end_s: row.interval_start_s + row.interval_s,
+        };
+        (row, window)
+    })
+}
+
 impl Throughput {
     /// The throughput in the intervals of `run`, of all workloads together and of each by name; none if they cannot be
     /// read.
     pub fn read(run: &Run) -> (Self, BTreeMap<String, Self>) {
         let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
         let (mut all, mut each) = (Builder::default(), BTreeMap::<String, Builder>::new());
-        for row in run.intervals().into_iter().flatten().filter(|row| row.phase != WARMUP) {
-            let window = Window {
-                start_s: row.interval_start_s,
-                end_s: row.interval_start_s + row.interval_s,
-            };
+        for (row, window) in measured(run) {
             if !all.push(&row.phase, window, row.transactions) {
                 break;
             }
@@ -106,11 +114,7 @@ impl Throughput {
     /// The throughput of the workloads that are `wanted`, together.
     pub fn of(run: &Run, wanted: &dyn Fn(&str) -> bool) -> Self {
         let mut builder = Builder::default();
-        for row in run.intervals().into_iter().flatten().filter(|row| row.phase != WARMUP) {
-            let window = Window {
-                start_s: row.interval_start_s,
-                end_s: row.interval_start_s + row.interval_s,
-            };
+        for (row, window) in measured(run) {
             if wanted(&row.workload) && !builder.push(&row.phase, window, row.transactions) {
                 break;
             }

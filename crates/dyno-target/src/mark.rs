@@ -1,6 +1,7 @@
 //! What the comment of dyno's database says: which data is in it, what was made with that, and who has worked on it.
 
 use crate::embedded::hex;
+use crate::target::{State, Wanted};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -53,6 +54,22 @@ impl Mark {
             made,
             used_by,
         })
+    }
+
+    /// What is done with the data if it does for a run whose data has this `fingerprint`; `None` if it has to be loaded
+    /// anew.
+    pub fn stays(&self, fingerprint: &str, wanted: Wanted<'_>) -> Option<&'static str> {
+        if self.fingerprint.as_deref() != Some(fingerprint) {
+            return None;
+        }
+        let state = wanted.data.state;
+        match &self.used_by {
+            None => (state != State::Reload).then_some("Using the data that is loaded"),
+            Some(campaign) if campaign == wanted.campaign && state == State::Keep => {
+                Some("Continuing with the data as the last run left it")
+            }
+            Some(_) => None,
+        }
     }
 }
 

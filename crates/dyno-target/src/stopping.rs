@@ -1,5 +1,7 @@
 //! Work that is left alone when somebody asks to stop.
 
+use crate::target::{StopFlag, TargetError};
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -31,5 +33,19 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
             Err(_) => return None,
         }
+    }
+}
+
+/// Opens a connection, or finds out about one, unless `stop` is raised before it stands.
+///
+/// # Errors
+/// There is none, or `stop` was raised.
+pub(crate) fn connected<T: Send + 'static, E: Error + Send + Sync + 'static>(
+    stop: &StopFlag,
+    connect: impl FnOnce() -> Result<T, E> + Clone + Send + 'static,
+) -> Result<T, TargetError> {
+    match unless_stopped(stop, connect) {
+        Some(connected) => connected.map_err(TargetError::connect),
+        None => Err(TargetError::Stopped("stopped while connecting".into())),
     }
 }

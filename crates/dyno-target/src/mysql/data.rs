@@ -10,7 +10,7 @@ use super::rights::remedy;
 use super::{Client, ClientError};
 use crate::embedded::hex;
 use crate::mark::{MARK, Made, Mark};
-use crate::target::{Data, Part, Progress, Reach, State, Wanted};
+use crate::target::{Data, Part, Progress, Reach, Wanted};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::AtomicBool;
 
@@ -124,7 +124,10 @@ pub fn prepare(
 ) -> Result<Prepared, LoadError> {
     let data = wanted.data;
     let found = check_on(client, data)?;
-    if let Some((mark, step)) = found.as_ref().and_then(|mark| Some((mark, stays(mark, wanted)?))) {
+    if let Some((mark, step)) = found
+        .as_ref()
+        .and_then(|mark| Some((mark, mark.stays(&fingerprint(wanted.data), wanted)?)))
+    {
         progress.step(step);
         database(client, &format!("use {WORKING}"))?;
         return Ok(Prepared::of(mark.clone(), wanted, false));
@@ -152,23 +155,8 @@ impl Prepared {
     }
 }
 
-/// What is done with data of this mark if it does for a run; `None` if it has to be loaded anew.
-pub(super) fn stays(mark: &Mark, wanted: Wanted<'_>) -> Option<&'static str> {
-    let data = wanted.data;
-    if mark.fingerprint.as_ref() != Some(&fingerprint(data)) {
-        return None;
-    }
-    match &mark.used_by {
-        None => (data.state != State::Reload).then_some("Using the data that is loaded"),
-        Some(campaign) if campaign == wanted.campaign && data.state == State::Keep => {
-            Some("Continuing with the data as the last run left it")
-        }
-        Some(_) => None,
-    }
-}
-
 /// What tells the data from other data.
-fn fingerprint(data: &Data) -> String {
+pub(super) fn fingerprint(data: &Data) -> String {
     hex(&Sha256::digest(format!("{CHARACTERS}\n{}", data.definition)))
 }
 

@@ -4,11 +4,6 @@ use super::ClientError;
 use super::load::LoadError;
 use crate::target::{MakeError, TargetError};
 
-/// No connection for what is asked beside the load.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct ConnectError(pub ClientError);
-
 /// Something that the server was asked for failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {error}")]
@@ -21,12 +16,6 @@ struct AskError {
 pub(super) fn cannot(what: impl Into<String>) -> impl FnOnce(ClientError) -> TargetError {
     let what = what.into();
     move |error| TargetError::other(AskError { what, error })
-}
-
-impl From<ConnectError> for TargetError {
-    fn from(error: ConnectError) -> Self {
-        Self::Connect(Box::new(error))
-    }
 }
 
 impl From<ClientError> for TargetError {

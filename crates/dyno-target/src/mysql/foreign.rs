@@ -1,7 +1,7 @@
 //! What others have put into dyno's database on a server that is theirs, or have built upon it: it is not dropped.
 
 use super::Client;
-use super::data::{WORKING, mark_of, names, stays};
+use super::data::{WORKING, fingerprint, mark_of, names};
 use super::load::LoadError;
 use crate::mark::Mark;
 use crate::target::Wanted;
@@ -12,7 +12,9 @@ use crate::target::Wanted;
 /// Who needs it, or the connection is lost.
 pub(super) fn check(client: &mut Client, wanted: Wanted<'_>) -> Result<(), LoadError> {
     match mark_of(client)? {
-        Some(mark) if stays(&mark, wanted).is_none() => check_drop(client, &mark, wanted.campaign),
+        Some(mark) if mark.stays(&fingerprint(wanted.data), wanted).is_none() => {
+            check_drop(client, &mark, wanted.campaign)
+        }
         _ => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ mod traits;
 mod underway;
 mod variables;
 
-use crate::stopping::unless_stopped;
+use crate::stopping::connected;
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};
 use address::ConnectionInfo;
 use dyno_record::Storage;
@@ -46,7 +46,6 @@ use std::sync::Arc;
 pub use client::{Client, ClientError};
 pub use database::MysqlDatabase;
 pub use endpoint::EndpointError;
-pub use error::ConnectError;
 pub use scope::Scope;
 
 /// What InnoDB adds to each row: a header of 5 bytes, its transaction's number of 6, and a pointer of 7 to what it was
@@ -144,17 +143,7 @@ fn connect_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<Client, Targe
 fn reachable_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<ConnectionInfo, TargetError> {
     let (own, heeded) = (info.clone(), Arc::clone(stop));
     connected(stop, move || {
-        let (_, host) = own.connect_any(&heeded)?;
-        Ok(own.narrowed(host))
+        let found = own.connect_any(&heeded);
+        found.map(|(_, host)| own.narrowed(host))
     })
-}
-
-fn connected<T: Send + 'static>(
-    stop: &StopFlag,
-    connect: impl FnOnce() -> Result<T, ClientError> + Clone + Send + 'static,
-) -> Result<T, TargetError> {
-    match unless_stopped(stop, connect) {
-        Some(connected) => Ok(connected.map_err(ConnectError)?),
-        None => Err(TargetError::Stopped("stopped while connecting".into())),
-    }
 }

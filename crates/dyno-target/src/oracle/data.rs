@@ -12,7 +12,7 @@ use super::statement::quoted;
 use super::{Client, ClientError};
 use crate::embedded::hex;
 use crate::mark::Mark;
-use crate::target::{Data, Part, Progress, Reach, State, Wanted};
+use crate::target::{Data, Part, Progress, Reach, Wanted};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::AtomicBool;
 
@@ -117,7 +117,10 @@ pub(super) fn prepare(
 ) -> Result<Option<Used>, LoadError> {
     let data = wanted.data;
     let found = check_on(client, data)?;
-    let mark = match found.as_ref().and_then(|mark| Some((mark, stays(mark, wanted)?))) {
+    let mark = match found
+        .as_ref()
+        .and_then(|mark| Some((mark, mark.stays(&fingerprint(wanted.data), wanted)?)))
+    {
         Some((mark, step)) => {
             progress.step(step);
             mark.clone()
@@ -137,21 +140,6 @@ pub(super) fn prepare(
         ..mark
     };
     Ok((!data.read_only).then_some(Used(used)))
-}
-
-/// What is done with data of this mark if it does for a run; `None` if it has to be loaded anew.
-fn stays(mark: &Mark, wanted: Wanted<'_>) -> Option<&'static str> {
-    let data = wanted.data;
-    if mark.fingerprint.as_ref() != Some(&fingerprint(data)) {
-        return None;
-    }
-    match &mark.used_by {
-        None => (data.state != State::Reload).then_some("Using the data that is loaded"),
-        Some(campaign) if campaign == wanted.campaign && data.state == State::Keep => {
-            Some("Continuing with the data as the last run left it")
-        }
-        Some(_) => None,
-    }
 }
 
 /// What tells the data from other data.
@@ -267,7 +255,7 @@ fn not_allowed(client: &Client, error: ClientError) -> LoadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Sql;
+    use crate::target::{Sql, State};
 
     #[test]
     fn data_stays_as_long_as_it_is_what_is_wanted() {
@@ -295,7 +283,7 @@ mod tests {
                 all: &[],
                 campaign: "c",
             };
-            stays(mark, wanted).is_some()
+            mark.stays(&fingerprint(wanted.data), wanted).is_some()
         };
         assert!(kept(&mark(None), State::Copy) && kept(&mark(None), State::Keep));
         assert!(!kept(&mark(None), State::Reload));

@@ -37,6 +37,11 @@ pub enum TargetError {
 }
 
 impl TargetError {
+    /// No connection, for a reason in the database's own words.
+    pub(crate) fn connect(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Connect(Box::new(error))
+    }
+
     /// Any error of a database that nobody tells from others.
     pub fn other(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Other(error.into())

@@ -76,8 +76,13 @@ impl Reach<'_> {
     pub fn passwords(self) -> Vec<String> {
         match self {
             Self::Postgres(info) => info.passwords(),
-            Self::Mysql(info) => info.passwords(),
-            Self::Oracle(info) => info.passwords(),
+            Self::Mysql(_) | Self::Oracle(_) => {
+                let Whereabouts { password, .. } = self.whereabouts();
+                Some(password)
+                    .filter(|password| !password.is_empty())
+                    .into_iter()
+                    .collect()
+            }
         }
     }
 }

@@ -10,9 +10,10 @@ mod option_files;
 mod resolve;
 mod whereabouts;
 
+use crate::unencoded::SPECIAL;
 use dyno_wire::Secret;
 use dyno_wire::tls::SslMode;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -49,20 +50,6 @@ fn spelt(name: &str) -> String {
 pub(super) fn is_parameter(name: &str) -> bool {
     PARAMETERS.contains(&spelt(name).as_str())
 }
-
-/// Characters that have a meaning in an address.
-const SPECIAL: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'&')
-    .add(b'/')
-    .add(b':')
-    .add(b'?')
-    .add(b'@')
-    .add(b'[')
-    .add(b']');
 
 /// Why an address could not be understood. Texts never contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -21,12 +21,4 @@ impl ConnectionInfo {
         }
         found
     }
-
-    /// The password of all hosts, if there is one.
-    pub(crate) fn passwords(&self) -> Vec<String> {
-        let known = self.password.iter();
-        known
-            .map(|password| String::from_utf8_lossy(password.reveal()).into_owned())
-            .collect()
-    }
 }

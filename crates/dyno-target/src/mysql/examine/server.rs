@@ -2,7 +2,7 @@
 
 use super::About;
 use crate::mysql::address::Host;
-use crate::mysql::{Client, ClientError, ConnectError};
+use crate::mysql::{Client, ClientError};
 use crate::target::TargetError;
 use crate::target::round_trip as measured;
 use dyno_record::{Finding, Topic};
@@ -32,8 +32,8 @@ fn refusal(error: &TargetError) -> Option<&str> {
     let TargetError::Connect(cause) = error else {
         return None;
     };
-    match cause.downcast_ref::<ConnectError>() {
-        Some(ConnectError(ClientError::Connect(cause))) => match &**cause {
+    match cause.downcast_ref::<ClientError>() {
+        Some(ClientError::Connect(cause)) => match &**cause {
             dyno_connect::ConnectError::Refused { error, .. } => Some(error.code.as_str()),
             _ => None,
         },

@@ -5,7 +5,7 @@ use super::{BUFFER_POOL, ChangeError, PATIENCE, altered, give, is_untouched, val
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::error::cannot;
 use crate::mysql::variables::Variables;
-use crate::mysql::{Client, ClientError, ConnectError, persisted, underway};
+use crate::mysql::{Client, ClientError, persisted, underway};
 use crate::target::{Restored, Saved, SavedSetting, TargetError};
 use crate::values::same_value;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub(super) fn restore_from(
         ..info.clone()
     };
     let connected = || -> Result<(Client, Variables), TargetError> {
-        let mut client = info.connect().map_err(ConnectError)?;
+        let mut client = info.connect().map_err(TargetError::connect)?;
         underway::wait(&mut client, &saved.settings, PATIENCE).map_err(ChangeError::Underway)?;
         let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
         Ok((client, variables))

@@ -10,8 +10,9 @@ mod descriptor;
 mod resolve;
 mod whereabouts;
 
+use crate::unencoded::SPECIAL;
 use dyno_wire::Secret;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -50,20 +51,6 @@ pub(super) const WALLET_PASSWORD: &str = "wallet_password";
 pub(super) fn is_parameter(name: &str) -> bool {
     PARAMETERS.contains(&name)
 }
-
-/// Characters that have a meaning in an address.
-const SPECIAL: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'&')
-    .add(b'/')
-    .add(b':')
-    .add(b'?')
-    .add(b'@')
-    .add(b'[')
-    .add(b']');
 
 /// Why an address could not be understood. Texts never contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -22,14 +22,6 @@ impl ConnectionInfo {
         }
     }
 
-    /// The passwords in it.
-    pub(crate) fn passwords(&self) -> Vec<String> {
-        let known = self.password.iter();
-        known
-            .map(|password| String::from_utf8_lossy(password.reveal()).into_owned())
-            .collect()
-    }
-
     /// What a listener is sent: one host, in Oracle's own words.
     #[must_use]
     pub(in crate::oracle) fn description(&self) -> String {

@@ -1,8 +1,8 @@
 //! Parameters are put back as a change found them: all that can be, whatever becomes of the others.
 
 use super::{Scope, give, in_file, is_untouched, read, restarted, statement, values};
+use crate::oracle::Client;
 use crate::oracle::address::ConnectionInfo;
-use crate::oracle::{Client, ConnectError};
 use crate::target::{Restored, Saved, SavedSetting, TargetError};
 use crate::values::same_value;
 use std::time::Duration;
@@ -40,14 +40,14 @@ pub(in crate::oracle) fn restore(
         ..info.clone()
     };
     let mut failures = Vec::new();
-    let mut client = info.connect().map_err(ConnectError)?;
+    let mut client = info.connect().map_err(TargetError::connect)?;
     let (file, memory): (Vec<_>, Vec<_>) = saved.settings.iter().partition(|setting| setting.needs_restart);
     let back = file_put_back(&mut client, &file, &mut restored.others, &mut failures)?;
     match restart_command.filter(|_| !back.is_empty()) {
         Some(command) => {
             restarted(&info, command)?;
             restored.restarted = true;
-            client = info.connect().map_err(ConnectError)?;
+            client = info.connect().map_err(TargetError::connect)?;
         }
         None => restored.pending_restart = back,
     }

@@ -14,7 +14,14 @@ const RETRY: Duration = Duration::from_millis(50);
 /// A lock, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// A process that is just being started has the file open, too, and would hold the lock for a moment longer.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -32,7 +39,7 @@ impl Lock {
             Err(error) => return Err(failed(error)),
         };
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
@@ -82,7 +89,7 @@ impl Lock {
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()))
             .map_err(EmbeddedError::file("write", &path))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

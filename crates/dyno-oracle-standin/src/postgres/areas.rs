@@ -15,8 +15,9 @@ use std::time::Duration;
 /// More texts than this are not counted: clients that write values into them send ever new ones.
 const MOST: usize = 20_000;
 
-/// What the views that are filled here are called in statements.
-const VIEWS: [&str; 3] = ["v$sqlstats", "v$sql", "v$system_event"];
+/// What the names of the views begin with that are filled here: of statements, and of events.
+const STATEMENTS: &str = "v$sql";
+const EVENTS: &str = "v$system_event";
 
 /// What a test has all sessions wait for that are not beside a load.
 #[derive(Clone, Debug)]
@@ -100,46 +101,49 @@ impl Shared {
     /// Puts what was counted where a statement will look, if it looks at it.
     pub(super) fn show(&self, sql: &str, client: &mut Client) -> Result<(), OracleError> {
         let lower = sql.to_lowercase();
-        if !VIEWS.iter().any(|view| lower.contains(view)) {
-            return Ok(());
+        if lower.contains(STATEMENTS) {
+            self.show_areas(client).map_err(|error| oracle_error(&error))?;
         }
-        let failed = |error: postgres::Error| oracle_error(&error);
+        if lower.contains(EVENTS) {
+            self.show_waits(client).map_err(|error| oracle_error(&error))?;
+        }
+        Ok(())
+    }
+
+    fn show_areas(&self, client: &mut Client) -> Result<(), postgres::Error> {
         let areas = locked(&self.areas).clone();
         let put = "insert into sysviews.sql_areas values ($1, $2, $3, $4, $5, $6::text::numeric, $7::text::numeric,
                      $8::text::numeric)
                    on conflict (sql_id) do update set executions = excluded.executions, rows = excluded.rows,
                      elapsed_us = excluded.elapsed_us";
-        let put = client.prepare(put).map_err(failed)?;
+        let put = client.prepare(put)?;
         for (sql, area) in areas {
-            let number = |number: u128| number.to_string();
             let (text, id, signature) = (sql.chars().take(1_000).collect::<String>(), id(&sql), signature(&sql));
-            let [executions, rows, us] = [
-                number(area.executions.into()),
-                number(area.rows.into()),
-                number(area.elapsed.as_micros()),
-            ];
-            client
-                .execute(
-                    &put,
-                    &[
-                        &id,
-                        &text,
-                        &signature,
-                        &area.user,
-                        &area.module,
-                        &executions,
-                        &rows,
-                        &us,
-                    ],
-                )
-                .map_err(failed)?;
+            let [executions, rows, us] = [area.executions.into(), area.rows.into(), area.elapsed.as_micros()]
+                .map(|number: u128| number.to_string());
+            client.execute(
+                &put,
+                &[
+                    &id,
+                    &text,
+                    &signature,
+                    &area.user,
+                    &area.module,
+                    &executions,
+                    &rows,
+                    &us,
+                ],
+            )?;
         }
-        for ((class, event), (times, time)) in std::mem::take(&mut *locked(&self.waits)) {
+        Ok(())
+    }
+
+    fn show_waits(&self, client: &mut Client) -> Result<(), postgres::Error> {
+        let waits = std::mem::take(&mut *locked(&self.waits));
+        for ((class, event), (times, time)) in waits {
             let us = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
             let times = i64::try_from(times).unwrap_or(i64::MAX);
-            client
-                .execute("select sysviews.waited($1, $2, $3, $4)", &[&class, &event, &times, &us])
-                .map_err(failed)?;
+            client.execute("select sysviews.waited($1, $2, $3, $4)", &[&class, &event, &times, &us])?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Sessions waited for what other sessions used in the server's memory: a page that many change, a latch.
 //!
-//! That is mostly the workload's nature, and whatever holds up those who have the page holds up those who want it. So it
-//! is a cause only if it is rare otherwise, and if nothing says better what was waited for.
+//! That is mostly the workload's nature, and whatever holds up those who have the page holds up those who want it. So
+//! it is a cause only if it is rare otherwise, and if nothing says better what was waited for.
 
 use crate::causes::Evidence;
 use crate::recording::Recording;

@@ -171,7 +171,7 @@ fn signature(sql: &str) -> i64 {
     let first = digest
         .iter()
         .take(7)
-        .fold(0_i64, |sum, byte| sum << 8 | i64::from(*byte));
+        .fold(0_i64, |sum, byte| (sum << 8) | i64::from(*byte));
     first + 1
 }
 

@@ -176,8 +176,8 @@ const LATE_S: f64 = 0.5;
 const MISSED_S: f64 = 2.5;
 
 /// The CPU time that the processes of the server of `run` took between two instants: what was sampled, put in
-/// proportion, as samples are not taken just then. If they are not on this machine, it is what the server counts itself;
-/// `None` if it does not.
+/// proportion, as samples are not taken just then. If they are not on this machine, it is what the server counts
+/// itself; `None` if it does not.
 fn server_cpu_s(run: &Run, measured: (f64, f64)) -> Option<f64> {
     let is_it = |meaning| meaning == Meaning::ServerCpuS;
     used_s(&run.host_samples(is_it), measured).or_else(|| used_s(&run.server_samples(is_it), measured))

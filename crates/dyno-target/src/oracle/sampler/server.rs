@@ -4,8 +4,9 @@
 //! `v$system_event` have `event.` before the event's name and behind it `.waits` or `.us`, those of `v$sysmetric`,
 //! which are means of the last 15 seconds, `metric.`, and those of `v$osstat` `os.`. The server's CPU time is that of
 //! `v$sys_time_model`: what `v$sysstat` calls `CPU used by this session` leaves the server's own processes out, and
-//! grows at the end of a call only. None of these views needs the Diagnostics Pack, and 12.1 has all columns that are read of them. Each view is asked for one wide row, so that a sample takes one
-//! question and one answer a view. Which statistics there are differs between versions, so that is asked first.
+//! grows at the end of a call only. None of these views needs the Diagnostics Pack, and 12.1 has all columns that are
+//! read of them. Each view is asked for one wide row, so that a sample takes one question and one answer a view. Which
+//! statistics there are differs between versions, so that is asked first.
 
 use super::activity::measured;
 use super::events::Switches;

@@ -31,8 +31,8 @@ pub(in crate::oracle) fn sampler_set(info: &ConnectionInfo, tables: bool) -> Sam
         Ok(()) => true,
         Err(ClientError::Server(_)) => {
             warnings.push(format!(
-                "Neither the server's counters nor what sessions wait for nor what statements cost are sampled, because \
-                 this user may not read its views (v$session, v$sysstat, v$sqlstats and others); {}.",
+                "Neither the server's counters nor what sessions wait for nor what statements cost are sampled, \
+                 because this user may not read its views (v$session, v$sysstat, v$sqlstats and others); {}.",
                 rights_to_see(&user)
             ));
             false

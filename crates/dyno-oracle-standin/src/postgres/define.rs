@@ -248,7 +248,10 @@ mod tests {
         );
         becomes(
             "create index \"I\" on t (a) storage (initial 1m buffer_pool keep)",
-            &["create index i on t (a)", "select sys.put_into_pool('i', 'keep')"],
+            &[
+                "create index \"i\" on t (a)",
+                "select sys.put_into_pool('\"i\"', 'keep')",
+            ],
         );
         becomes(
             "alter table t add primary key (a) using index storage (buffer_pool keep)",

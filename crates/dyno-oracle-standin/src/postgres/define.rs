@@ -255,7 +255,7 @@ mod tests {
         );
         becomes(
             "alter table t add primary key (a) using index storage (buffer_pool keep)",
-            &["alter table t add primary key (a) "],
+            &["alter table t add primary key (a)"],
         );
     }
 

@@ -75,6 +75,10 @@ pub(super) struct Recording {
     pub row_waits: Series,
     /// Measured sessions that waited for the log.
     pub log_waits: Option<Signal>,
+    /// Measured sessions that waited for room in the log, which a checkpoint has yet to make.
+    pub room_waits: Option<Signal>,
+    /// Measured sessions that waited for something in the server's memory that other sessions used.
+    pub memory_waits: Option<Signal>,
     /// Measured sessions that waited for data files.
     pub data_waits: Option<Signal>,
     /// Measured sessions that waited for a standby.
@@ -189,6 +193,8 @@ impl Recording {
                 .or_else(|| gauge(&server, Meaning::SessionsWaitingForLocks)),
             row_waits: waits.series(&[WaitKind::Row]),
             log_waits: signal(waits.series(&[WaitKind::Log])),
+            room_waits: signal(waits.series(&[WaitKind::LogRoom])),
+            memory_waits: signal(waits.series(&[WaitKind::Memory])),
             data_waits: signal(waits.series(&[WaitKind::Data])),
             standby_waits: signal(waits.series(&[WaitKind::Standby])),
             remote_waits: signal(waits.series(&[WaitKind::Remote])),
@@ -343,10 +349,12 @@ fn log_turnover(server: &Samples) -> Option<Series> {
 }
 
 /// The kinds of waits by which causes differ.
-const WAITS: [WaitKind; 6] = [
+const WAITS: [WaitKind; 8] = [
     WaitKind::Lock,
     WaitKind::Row,
     WaitKind::Log,
+    WaitKind::LogRoom,
+    WaitKind::Memory,
     WaitKind::Data,
     WaitKind::Standby,
     WaitKind::Remote,

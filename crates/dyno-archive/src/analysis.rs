@@ -92,6 +92,8 @@ pub enum Cause {
     Purge,
     /// Pages had to be read that were in the server's cache before.
     ColdCache,
+    /// Sessions waited for what other sessions used in the server's memory.
+    Contention,
     /// Commits waited for storage longer than usual.
     SlowStorage,
     /// Commits waited for a standby.
@@ -122,6 +124,7 @@ impl fmt::Display for Cause {
             Self::FullLog => "flushing forced by a full log",
             Self::Purge => "old versions of rows",
             Self::ColdCache => "pages missing from the cache",
+            Self::Contention => "contention in the server's memory",
             Self::SlowStorage => "slow storage",
             Self::Replication => "waits for a standby",
             Self::Remote => "the proxy waited for its remote",

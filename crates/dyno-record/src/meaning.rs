@@ -25,7 +25,8 @@ pub enum Meaning {
     CpuIdleShare,
     /// CPU seconds of dyno; grows.
     DynoCpuS,
-    /// CPU seconds of the server's processes, if they are on this machine; grows.
+    /// CPU seconds of the server's processes, if they are on this machine; where a server counts them itself, as it
+    /// does; grows.
     ServerCpuS,
     /// CPU seconds of all other processes; grows.
     OtherCpuS,
@@ -109,6 +110,8 @@ pub enum Meaning {
     Calls,
     /// Milliseconds that the server spent on executing it.
     ExecutionMs,
+    /// Milliseconds of CPU time that it took.
+    StatementCpuMs,
     /// Rows that it returned or changed.
     Rows,
     /// Pages it found in the server's cache.
@@ -151,6 +154,10 @@ pub enum WaitKind {
     Lock,
     /// For the log of changes.
     Log,
+    /// For room in the log of changes, which a checkpoint or whoever copies the log has yet to make.
+    LogRoom,
+    /// For something in the server's memory that other sessions use: a page, a latch.
+    Memory,
     /// For data files.
     Data,
     /// For a standby.
@@ -176,6 +183,8 @@ impl WaitKind {
             Self::Row => "row",
             Self::Lock => "lock",
             Self::Log => "log",
+            Self::LogRoom => "log_room",
+            Self::Memory => "memory",
             Self::Data => "data",
             Self::Standby => "standby",
             Self::Remote => "remote",

@@ -236,6 +236,47 @@ fn a_database_tells_of_itself() {
 }
 
 #[test]
+fn the_cache_is_emptied_and_pools_are_told() {
+    let StandIn { info, behind, .. } = &start("oracle_cache", true);
+    let stop = StopFlag::default();
+    assert!(info.empties_cache());
+    info.check_empties_cache(&stop).unwrap();
+    let (database, _) = prepared(
+        info,
+        &Data {
+            finish: sql("alter table tbl add constraint tbl_pk primary key (id);
+                 alter table tbl storage (buffer_pool keep);
+                 alter index tbl_pk storage (buffer_pool keep);"),
+            ..data(10)
+        },
+    )
+    .unwrap();
+    let mut control = control(&*database);
+    let said = "In the buffer pool KEEP, which has no memory of its own (db_keep_cache_size = 0), so that they are \
+                with all others: indexes of tbl, table tbl.";
+    assert_eq!(control.settle().unwrap(), [said]);
+    let mut behind = behind.connect().unwrap();
+    let mut set = |name: &str, value: &str| {
+        let update = "update sysviews.parameters set value = $2 where name = $1";
+        behind.execute(update, &[&name, &value]).unwrap();
+    };
+    set("db_keep_cache_size", "1048576");
+    assert_eq!(
+        control.settle().unwrap(),
+        ["In the buffer pool KEEP: indexes of tbl, table tbl."]
+    );
+    let emptied = control.empty_cache().unwrap();
+    assert!(emptied.ends_with("may still have its blocks in memory"), "{emptied}");
+    set("filesystemio_options", "SETALL");
+    assert_eq!(
+        control.empty_cache().unwrap(),
+        "the buffer cache was emptied before the load"
+    );
+    let flushed = behind.query_one("select string_agg(what, ' ') from sysviews.flushed", &[]);
+    assert_eq!(flushed.unwrap().get::<_, String>(0), "buffer_cache buffer_cache");
+}
+
+#[test]
 fn parameters_are_changed_and_put_back() {
     let StandIn { info, .. } = &start("oracle_settings", true);
     let stop = StopFlag::default();
@@ -298,6 +339,15 @@ fn an_ordinary_user_measures_and_learns_what_to_grant() {
     assert!(change.unset()[0].reason.ends_with("grant select_catalog_role to BENCH"));
     info.check_connections(1_000, &[], &stop).unwrap();
     let (database, _) = prepared(info, &data(10)).unwrap();
+    for denied in [
+        refused(info.check_empties_cache(&stop)),
+        refused(control(&*database).empty_cache()),
+    ] {
+        assert!(
+            denied.contains("as an administrator, execute: grant alter system to BENCH, or choose"),
+            "{denied}"
+        );
+    }
     let said = control(&*database).settle().unwrap();
     assert!(
         said[0].ends_with("as an administrator, execute: grant alter system to BENCH."),
@@ -336,6 +386,7 @@ fn counters_waits_and_log_switches_are_sampled() {
         Meaning::PagesWritten,
         Meaning::SessionsActive,
         Meaning::SessionsWaitingForLocks,
+        Meaning::ServerCpuS,
     ] {
         let column = meanings
             .get(&meaning)

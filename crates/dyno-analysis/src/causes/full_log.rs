@@ -1,7 +1,8 @@
 //! The log of changes was nearly full: changed pages had to be written at once, so that a part of it could be reused.
 //!
 //! How much of a log is used goes up and down, and a server begins to write more long before it is full. What hurts is
-//! the last part: there everybody who changes something waits.
+//! the last part: there everybody who changes something waits. Some servers say of sessions that this is what they wait
+//! for.
 
 use crate::causes::Evidence;
 use crate::recording::Recording;
@@ -16,6 +17,24 @@ const FULL: f64 = 0.9;
 const BEFORE_S: f64 = 1.5;
 
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    waited(recording, dip).or_else(|| filled(recording, dip))
+}
+
+/// Where the server says itself that sessions wait for room in the log, no counter is needed.
+fn waited(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let clients = recording.clients;
+    let raised = recording.room_waits.as_ref()?.raised_in(dip, 0.25 * clients)?;
+    Some(Evidence {
+        cause: Cause::FullLog,
+        score: 0.4 + 0.55 * (raised.inside / clients.max(1.0)).min(1.0),
+        words: format!(
+            "{:.1} of {clients:.0} clients waited for room in the {}, usually {:.1}",
+            raised.inside, recording.words.log_in_full, raised.usual
+        ),
+    })
+}
+
+fn filled(recording: &Recording, dip: Window) -> Option<Evidence> {
     let (near, log) = (dip.widened(BEFORE_S), &recording.words.log_in_full);
     let fill = recording.log_fill.as_ref()?;
     let fullest = fill.series.max_in(near)?;
@@ -113,6 +132,20 @@ mod tests {
         assert!(found.score > 0.8, "{found:?}");
         let said = "the write-ahead log was written over 1.7 times per second; ";
         assert!(found.words.starts_with(said), "{}", found.words);
+    }
+
+    #[test]
+    fn what_the_server_says_of_waits_for_room_is_enough() {
+        let mut recording = calm();
+        recording.room_waits = signal(0.0, 7.5);
+        let found = look(&recording, DIP).unwrap();
+        assert!(found.score > 0.85, "{found:?}");
+        let said = "7.5 of 8 clients waited for room in the write-ahead log, usually 0.0";
+        assert_eq!(found.words, said);
+        recording.room_waits = signal(0.0, 1.0);
+        assert_eq!(look(&recording, DIP), None);
+        recording.room_waits = signal(6.0, 6.0);
+        assert_eq!(look(&recording, DIP), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod cold_cache;
+mod contention;
 mod dyno_stopped;
 mod errors;
 mod full_log;
@@ -53,7 +54,7 @@ enum About {
 }
 
 /// All rules. Of equal scores the first wins.
-const RULES: [(About, Rule); 16] = [
+const RULES: [(About, Rule); 17] = [
     (About::Load, dyno_stopped::look),
     (About::Server, server_stopped::look),
     (About::Server, lock::look),
@@ -68,6 +69,7 @@ const RULES: [(About, Rule); 16] = [
     (About::Server, cold_cache::look),
     (About::Server, purge::look),
     (About::Server, slow_storage::look),
+    (About::Server, contention::look),
     (About::Load, host_noise::look),
     (About::Load, load_generator::look),
 ];

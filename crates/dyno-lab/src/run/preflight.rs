@@ -117,7 +117,7 @@ fn rehearse_one(server: &CellServer<'_>, stop: &Stop) -> Result<(), RunError> {
             embedded.check_data(&data::of(experiment))?;
         }
         Target::External(server) => {
-            if experiment.data.cache == Cache::Cold {
+            if experiment.data.cache == Cache::Cold && !server.empties_cache() {
                 return Err(RunError::ColdCache {
                     target: server.to_string(),
                 });
@@ -171,6 +171,9 @@ pub(super) fn check(
             let reachable = server.first_reachable(&stop.flag());
             let checked = reachable.map_err(RunError::from).and_then(|reachable| {
                 check_locale(&*reachable, &one.experiment, stop)?;
+                if one.experiment.data.cache == Cache::Cold {
+                    reachable.check_empties_cache(&stop.flag())?;
+                }
                 external::check(&*reachable, &one.experiment, terms, stop)
             });
             checked.map_err(|cause| match stop.requested() {

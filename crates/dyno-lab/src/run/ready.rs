@@ -339,6 +339,10 @@ impl Bench<'_> {
             remote.link(&*database, &mut notes, (steps, progress), self.stop)?;
         }
         rest(&*database, &mut notes, steps, progress, self.stop)?;
+        if experiment.data.cache == Cache::Cold {
+            let clause = database.control(&stop)?.empty_cache()?;
+            notes.push(sentence(&clause));
+        }
         warm(&*database, experiment, &mut notes, steps, progress, self.stop)?;
         Ok(Ready {
             name: server.name.clone(),

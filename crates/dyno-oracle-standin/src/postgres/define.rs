@@ -17,6 +17,7 @@ pub(super) fn define(mut all: Vec<Token>) -> Result<Vec<String>, OracleError> {
         .map(|token| token.text.clone())
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let pool = pool(&all);
     match words[..] {
         ["create", "table", ..] | ["create", "global", "temporary", "table"] => create_table(&mut all)?,
         ["create", "index", ..] | ["create", "unique" | "bitmap", "index", ..] => create_index(&mut all),
@@ -24,7 +25,7 @@ pub(super) fn define(mut all: Vec<Token>) -> Result<Vec<String>, OracleError> {
         ["create", "view", ..] | ["create", "or", "replace", "view"] => {}
         ["alter", "table", ..] => {
             if !alter_table(&mut all)? {
-                return Ok(Vec::new());
+                return Ok(pool.into_iter().collect());
             }
         }
         ["drop", "table", ..] => drop_table(&mut all),
@@ -35,9 +36,9 @@ pub(super) fn define(mut all: Vec<Token>) -> Result<Vec<String>, OracleError> {
                 .position(|token| token.is_word("drop") || token.is_word("reuse"));
             all.truncate(end.unwrap_or(all.len()));
         }
+        ["alter", "index", ..] => return Ok(pool.into_iter().collect()),
         // What has no counterpart, and does not change what statements say.
-        ["alter", "index", ..]
-        | [
+        [
             "create" | "alter" | "drop",
             "user" | "tablespace" | "role" | "profile",
             ..,
@@ -52,7 +53,24 @@ pub(super) fn define(mut all: Vec<Token>) -> Result<Vec<String>, OracleError> {
             ));
         }
     }
-    Ok(vec![written(&map_words(all)).sql])
+    Ok(std::iter::once(written(&map_words(all)).sql).chain(pool).collect())
+}
+
+/// What notes the buffer pool that a definition of a table or an index names: `storage (buffer_pool keep)`. One that
+/// stands behind `using` is of the index of a constraint, of which nothing is noted.
+fn pool(all: &[Token]) -> Option<String> {
+    let named = all.iter().position(|token| token.is_word("buffer_pool"))?;
+    if all[..named].iter().any(|token| token.is_word("using")) {
+        return None;
+    }
+    let pool = &all[solid(all, named + 1)?].text;
+    let kind = all
+        .iter()
+        .position(|token| token.is_word("table") || token.is_word("index"))?;
+    let first = solid(all, kind + 1)?;
+    let end = (first..all.len()).find(|at| !all[*at].names() && !all[*at].is_sign("."))?;
+    let name = super::tokens::joined(&map_words(all[first..end].to_vec())).replace('\'', "''");
+    Some(format!("select sys.put_into_pool('{name}', '{pool}')"))
 }
 
 /// The place of a word that is not within parentheses.
@@ -224,6 +242,21 @@ mod tests {
         );
         becomes("alter table t nologging", &[]);
         becomes("grant select on t to public", &[]);
+        becomes(
+            "alter table t storage (buffer_pool keep)",
+            &["select sys.put_into_pool('t', 'keep')"],
+        );
+        becomes(
+            "create index \"I\" on t (a) storage (initial 1m buffer_pool keep)",
+            &[
+                "create index \"i\" on t (a)",
+                "select sys.put_into_pool('\"i\"', 'keep')",
+            ],
+        );
+        becomes(
+            "alter table t add primary key (a) using index storage (buffer_pool keep)",
+            &["alter table t add primary key (a)"],
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! tables there, which a test may change; and since sessions look into their user's own schema first, a table of a
 //! view's name in that takes its place.
 
+mod areas;
 mod columns;
 mod define;
 mod dictionary;
@@ -21,8 +22,11 @@ mod values;
 
 use crate::executor::{Executor, Executors, OracleError};
 use ::postgres::{Client, Config, NoTls};
+use areas::{Provoked, Shared};
 use errors::oracle_error;
 use session::PgSession;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Executors on a database of a PostgreSQL.
 #[derive(Clone, Debug)]
@@ -30,6 +34,7 @@ pub struct Postgres {
     config: Config,
     user: String,
     sees: bool,
+    shared: Arc<Shared>,
 }
 
 impl Postgres {
@@ -44,6 +49,7 @@ impl Postgres {
             config,
             user: user.to_lowercase(),
             sees: true,
+            shared: Arc::default(),
         })
     }
 
@@ -52,6 +58,18 @@ impl Postgres {
     pub fn ordinary(mut self) -> Self {
         self.sees = false;
         self
+    }
+
+    /// Has every statement of sessions that are not beside a load wait so long for an event of a class, as the views
+    /// show it, until something else is asked for.
+    pub fn have_wait(&self, class: &str, event: &str, time: Duration) {
+        let (class, event) = (class.to_owned(), event.to_owned());
+        self.shared.provoke(Some(Provoked { class, event, time }));
+    }
+
+    /// Has them wait no longer.
+    pub fn have_go_on(&self) {
+        self.shared.provoke(None);
     }
 
     /// A connection in which the views can be filled, beside all sessions.
@@ -73,6 +91,12 @@ impl Executors for Postgres {
         })?;
         let begun = dictionary::begin_session(&mut client, &self.user, session, self.sees);
         begun.map_err(|error| oracle_error(&error))?;
-        Ok(Box::new(PgSession::new(client, &self.user, session, self.sees)))
+        Ok(Box::new(PgSession::new(
+            client,
+            &self.user,
+            session,
+            self.sees,
+            Arc::clone(&self.shared),
+        )))
     }
 }

@@ -39,6 +39,12 @@ impl PgSession {
                 self.require_right()?;
                 Ok(none())
             }
+            Statement::Flush(what) => {
+                self.require_right()?;
+                let flushed = self.client.execute("insert into sysviews.flushed values ($1)", &[what]);
+                flushed.map_err(|error| oracle_error(&error))?;
+                Ok(none())
+            }
             Statement::Module(module) => {
                 self.name_module(module);
                 Ok(none())

@@ -3,6 +3,7 @@
 //! In Oracle a transaction begins with the first change and lasts until it is ended; a statement that fails takes
 //! nothing but itself back; a definition commits. So changes are made behind a `begin` of ours, each with a savepoint.
 
+use super::areas::{Provoked, Shared};
 use super::columns::{NotNull, columns};
 use super::dictionary::name_session;
 use super::errors::oracle_error;
@@ -15,6 +16,7 @@ use postgres::types::{ToSql, Type};
 use postgres::{Client, NoTls, Row};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// More texts than this are not kept.
 const KEPT: usize = 300;
@@ -31,6 +33,9 @@ pub(super) struct PgSession {
     pub(super) client: Client,
     user: String,
     number: u32,
+    /// What it says that it is doing.
+    module: String,
+    shared: Arc<Shared>,
     /// Whether it has the right to see the server's views and to alter the system.
     pub(super) sees: bool,
     pub(super) open: bool,
@@ -43,11 +48,13 @@ pub(super) struct PgSession {
 }
 
 impl PgSession {
-    pub(super) fn new(client: Client, user: &str, number: u32, sees: bool) -> Self {
+    pub(super) fn new(client: Client, user: &str, number: u32, sees: bool, shared: Arc<Shared>) -> Self {
         Self {
             client,
             user: user.to_owned(),
             number,
+            module: String::new(),
+            shared,
             sees,
             open: false,
             next_isolation: None,
@@ -159,6 +166,15 @@ impl PgSession {
         changed.map_err(|error| self.failed(&error))
     }
 
+    /// Waits for what a test wants to be waited for, in sight of the view of sessions.
+    fn wait_for(&mut self, provoked: &Provoked) -> Result<(), OracleError> {
+        let Provoked { class, event, time } = provoked;
+        let wait = format!("/*waits|{class}|{event}|*/ select pg_sleep({})", time.as_secs_f64());
+        self.guarded(|session| session.send(&wait))?;
+        self.shared.waited(provoked);
+        Ok(())
+    }
+
     fn failed(&mut self, error: &postgres::Error) -> OracleError {
         if error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED) {
             // The result of a prepared text has changed with its table.
@@ -197,7 +213,33 @@ fn received(row: &Row) -> Result<Vec<Value>, OracleError> {
 impl Executor for PgSession {
     fn execute(&mut self, work: &Work<'_>) -> Result<Outcome, Failure> {
         let statement = self.understand(work.sql)?;
+        let begun = Instant::now();
+        let is_work = matches!(
+            &*statement,
+            Statement::Query { .. } | Statement::Change(_) | Statement::Block { .. }
+        );
+        if is_work && self.sees {
+            self.shared.show(work.sql, &mut self.client)?;
+        }
+        // What is beside a load has a module.
+        if is_work
+            && self.module.is_empty()
+            && let Some(provoked) = self.shared.provoked()
+        {
+            self.wait_for(&provoked)?;
+        }
         let outcome = self.run(&statement, work)?;
+        if is_work {
+            let rows = match &outcome {
+                Outcome::Rows { rows, .. } => rows.len() as u64,
+                Outcome::Changed { counts, .. } => counts.iter().sum(),
+                Outcome::Block => 0,
+            };
+            let session = (self.user.as_str(), self.module.as_str());
+            let executions = work.rows.len().max(1);
+            self.shared
+                .executed(work.sql, session, executions, rows, begun.elapsed());
+        }
         let failed = matches!(&outcome, Outcome::Changed { errors, .. } if !errors.is_empty());
         if work.commit && !failed {
             self.commit()?;
@@ -229,6 +271,7 @@ impl Executor for PgSession {
     }
 
     fn name_module(&mut self, module: &str) {
+        module.clone_into(&mut self.module);
         // A connection that is gone is told of by the next statement.
         let _ = name_session(&mut self.client, &self.user, self.number, module);
     }

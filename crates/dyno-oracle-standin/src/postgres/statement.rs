@@ -29,6 +29,8 @@ pub(super) enum Statement {
     Nothing,
     /// The same, of those who may alter the system.
     NothingBySystem,
+    /// Something is to be put out of the server's memory.
+    Flush(String),
     /// How another one would be executed is to be written down.
     Explain {
         id: Option<String>,
@@ -205,6 +207,10 @@ fn alter_session(all: &[Token]) -> Statement {
 
 fn alter_system(all: &[Token]) -> Result<Statement, OracleError> {
     let words: Vec<_> = all.iter().filter(|token| token.kind != Kind::Space).collect();
+    if words.get(2).is_some_and(|word| word.is_word("flush")) {
+        let what = words.get(3).map_or("", |word| word.text.as_str());
+        return Ok(Statement::Flush(what.to_owned()));
+    }
     let is_reset = words.get(2).is_some_and(|word| word.is_word("reset"));
     let (name, value, rest) = match setting(all) {
         Some((name, value, rest)) => (name, Some(value), rest),
@@ -376,7 +382,11 @@ mod tests {
                 system("a", Some("TRUE"), true, false),
             ),
             ("alter system reset a scope = spfile", system("a", None, false, true)),
-            ("alter system flush buffer_cache", Statement::NothingBySystem),
+            (
+                "alter system flush buffer_cache",
+                Statement::Flush("buffer_cache".to_owned()),
+            ),
+            ("alter system checkpoint", Statement::NothingBySystem),
         ] {
             assert_eq!(read(sql), Ok(expected), "{sql}");
         }

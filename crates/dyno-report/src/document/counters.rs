@@ -101,6 +101,7 @@ impl Counters {
                 .level(Meaning::SessionsWaitingForLocks, "waiting for a lock"),
             Panel::new("reads", &format!("{}s read", capitalised(page)), &format!("{page}s/s"))
                 .growing(Meaning::PagesRead, &format!("not found in {}", words.cache)),
+            Panel::new("cpu", "CPU as the server counts it", "cores").growing(Meaning::ServerCpuS, "server"),
             Panel::new("purge", "Old versions of rows", "transactions")
                 .level(Meaning::TransactionsToPurge, "yet to be removed"),
             Panel::new("lag", "Standby behind", "bytes").level(Meaning::StandbyLagBytes, "slowest standby"),

@@ -176,9 +176,14 @@ const LATE_S: f64 = 0.5;
 const MISSED_S: f64 = 2.5;
 
 /// The CPU time that the processes of the server of `run` took between two instants: what was sampled, put in
-/// proportion, as samples are not taken just then. `None` if they are not on this machine.
-fn server_cpu_s(run: &Run, (start_s, end_s): (f64, f64)) -> Option<f64> {
-    let samples = run.host_samples(|meaning| meaning == Meaning::ServerCpuS);
+/// proportion, as samples are not taken just then. If they are not on this machine, it is what the server counts
+/// itself; `None` if it does not.
+fn server_cpu_s(run: &Run, measured: (f64, f64)) -> Option<f64> {
+    let is_it = |meaning| meaning == Meaning::ServerCpuS;
+    used_s(&run.host_samples(is_it), measured).or_else(|| used_s(&run.server_samples(is_it), measured))
+}
+
+fn used_s(samples: &Samples, (start_s, end_s): (f64, f64)) -> Option<f64> {
     let used_s = samples.column(Meaning::ServerCpuS)?;
     let all = samples.at_s.iter().zip(used_s).filter(|(_, used_s)| used_s.is_finite());
     let within: Vec<_> = all

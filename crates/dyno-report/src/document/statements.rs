@@ -14,11 +14,12 @@ use dyno_record::{Meaning, Words};
 const MOST_STATEMENTS: usize = 25;
 
 /// What is shown of what the server counted, what it is called here, and its unit.
-fn counters(words: &Words) -> [(Meaning, String, &'static str); 9] {
+fn counters(words: &Words) -> [(Meaning, String, &'static str); 10] {
     let (page, log) = (&words.page_read, &words.log);
     [
         (Meaning::Calls, "calls".to_owned(), ""),
         (Meaning::ExecutionMs, "time".to_owned(), "ms"),
+        (Meaning::StatementCpuMs, "CPU time".to_owned(), "ms"),
         (Meaning::Rows, "rows".to_owned(), ""),
         (Meaning::StatementPagesHit, format!("{page}s hit"), ""),
         (Meaning::StatementPagesRead, format!("{page}s read"), ""),

@@ -4,7 +4,8 @@
 //! A table of dyno's own, `dyno_run`, says what is there: of which definition the data is, which campaign has used it,
 //! and which objects were made with it, by the numbers that the server gives to objects. Only these are dropped, so
 //! that what else is in the schema stays, even if it has the name of something that was made. Each is noted as soon as
-//! it is there, what was there before as well, so that what was loaded in part is known, too.
+//! it is there, what was there before as well, so that what was loaded in part is known, too. 12.1 has all columns of
+//! `user_objects` that are read here.
 
 use super::load::{LoadError, fill_table, run};
 use super::rights::{grant, refusable};

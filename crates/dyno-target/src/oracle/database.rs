@@ -9,7 +9,7 @@ use super::parameters::Parameters;
 use super::rights::{grant, refusable, remedy};
 use super::sampler::sampler_set;
 use super::sizes::{database_sizes, table_names};
-use super::{Client, connect_until, plans, rows};
+use super::{Client, cache, connect_until, plans, rows};
 use crate::stopping::unless_stopped;
 use crate::target::{
     Asked, Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
@@ -155,13 +155,19 @@ impl Control for OracleControl {
         }
         let user = self.client.info().schema();
         let written = refusable(self.client.work("alter system checkpoint"))?;
-        Ok(written.err().map_or_else(Vec::new, |error| {
+        let unwritten = written.err().map(|error| {
             let remedy = remedy(&error, "alter system", &user).unwrap_or_else(|| error.to_string());
-            vec![format!(
+            format!(
                 "What loading changed may be written during the measurement, because this user may not make the \
                  server write it before; {remedy}."
-            )]
-        }))
+            )
+        });
+        let pools = cache::pools(&mut self.client).map_err(cannot("read which buffer pools the tables are in"))?;
+        Ok(unwritten.into_iter().chain(pools).collect())
+    }
+
+    fn empty_cache(&mut self) -> Result<String, TargetError> {
+        cache::empty(&mut self.client)
     }
 
     fn warm(&mut self) -> Result<String, TargetError> {
@@ -190,6 +196,7 @@ impl Control for OracleControl {
     }
 
     fn await_sessions_end(&mut self) -> Result<(), TargetError> {
+        // 12.1 has all columns that are read here.
         let query = format!(
             "select count(*) from v$session where username = sys_context('userenv', 'session_user') and type = 'USER' \
              and nvl(module, '-') <> '{BESIDE}'"

@@ -7,7 +7,7 @@ use super::lock::{ServerLock, identity};
 use super::parameters::Parameters;
 use super::rights::refusable;
 use super::settings::{self, SystemChange};
-use super::{connect_until, data, own_data, reachable_until};
+use super::{cache, connect_until, data, own_data, reachable_until};
 use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
     Wanted,
@@ -66,6 +66,14 @@ impl External for ConnectionInfo {
         Ok(Arc::new(reachable_until(self, stop)?))
     }
 
+    fn empties_cache(&self) -> bool {
+        true
+    }
+
+    fn check_empties_cache(&self, stop: &StopFlag) -> Result<(), TargetError> {
+        cache::check(&mut connect_until(self, stop)?)
+    }
+
     fn identity(&self, stop: &StopFlag) -> Option<String> {
         identity(&mut connect_until(self, stop).ok()?).ok().flatten()
     }
@@ -93,6 +101,7 @@ impl External for ConnectionInfo {
         _settings: &[(String, String)],
         stop: &StopFlag,
     ) -> Result<(), TargetError> {
+        // 12.1 has all columns that are read here.
         let limits = "select resource_name, current_utilization, trim(limit_value) from v$resource_limit where \
                       resource_name in ('processes', 'sessions')";
         let mut client = connect_until(self, stop)?;

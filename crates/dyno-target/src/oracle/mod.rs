@@ -12,6 +12,7 @@ pub mod facts;
 pub mod sampler;
 pub mod sizes;
 
+mod cache;
 mod client;
 mod database;
 mod endpoint;

@@ -29,8 +29,9 @@ const fn view(name: &'static str, since: &'static str, needs_right: bool) -> Vie
 /// All views that are read. The number of a column's version is the one in which the Reference has it first; what is
 /// older than 12.1, the first that dyno speaks to, is 12.1.
 #[cfg_attr(not(test), allow(dead_code, reason = "a list for readers and tests"))]
-pub(super) const READ: [View; 21] = [
+pub(super) const READ: [View; 26] = [
     view("v$version", "12.1", false),
+    view("session_privs", "12.1", false),
     view("plan_table", "12.1", false),
     view("user_indexes", "12.1", false),
     view("user_lobs", "12.1", false),
@@ -42,11 +43,15 @@ pub(super) const READ: [View; 21] = [
     view("v$instance_recovery", "12.1", true),
     view("v$lock", "12.1", true),
     view("v$log", "12.1", true),
+    view("v$osstat", "12.1", true),
     view("v$parameter", "12.1", true),
     view("v$resource_limit", "12.1", true),
     view("v$session", "12.1", true),
     view("v$sgainfo", "12.1", true),
     view("v$spparameter", "12.1", true),
+    view("v$sql", "12.1", true),
+    view("v$sqlstats", "12.1", true),
+    view("v$sys_time_model", "12.1", true),
     view("v$sysmetric", "12.1", true),
     view("v$sysstat", "12.1", true),
     view("v$system_event", "12.1", true),
@@ -87,6 +92,15 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
+    /// What is mentioned and not read, and what is the name of something else.
+    const OTHER: [&str; 5] = [
+        "dba_users",
+        "user_dump_dest",
+        "user_time",
+        "user_io_wait_time",
+        "user_io_wait_time_ms",
+    ];
+
     /// The files of this folder, but for this one.
     fn sources(folder: &Path) -> Vec<PathBuf> {
         let items = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
@@ -115,8 +129,7 @@ mod tests {
                     .any(|begin| word.starts_with(begin));
                 let is_view = is_view && word != "all_held";
                 let is_listed = READ.iter().any(|view| view.name == word);
-                // Mentioned, not read.
-                let is_said = ["dba_users", "user_dump_dest", "v$sqlstats"].contains(&word.as_str());
+                let is_said = OTHER.contains(&word.as_str());
                 assert!(
                     !is_view || is_listed || is_said || word.ends_with('$'),
                     "{}: {word}",
@@ -124,6 +137,30 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Whoever reads a view says since when there is what is read of it.
+    #[test]
+    fn what_is_read_is_said_to_be_there_since_a_version() {
+        let mut said = 0;
+        for file in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/oracle")) {
+            let text = fs::read_to_string(&file).unwrap();
+            let mut reads = READ.iter().filter(|view| {
+                [" from ", " join "]
+                    .iter()
+                    .any(|word| text.contains(&format!("{word}{} ", view.name)))
+            });
+            if let Some(view) = reads.next() {
+                assert!(
+                    text.contains("12.1"),
+                    "{} reads {}: since when?",
+                    file.display(),
+                    view.name
+                );
+                said += 1;
+            }
+        }
+        assert!(said > 8, "{said}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub trait Control: Send {
     fn differences(&mut self, wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError>;
 
     /// Brings the database to rest: what the server would do sooner or later because of the loading is done now. Gives
-    /// what could not be done, as sentences.
+    /// what could not be done, and what is odd about how the data is kept, as sentences.
     ///
     /// # Errors
     /// The connection is broken, or what it does fails.
@@ -125,6 +125,16 @@ pub trait Control: Send {
     /// # Errors
     /// The connection is broken, or the server cannot do it.
     fn warm(&mut self) -> Result<String, TargetError>;
+
+    /// Empties the cache, so that a load begins with nothing in it; gives what came of it, as a clause.
+    ///
+    /// # Errors
+    /// The connection is broken, the role may not, or servers of this kind cannot do it while they run.
+    fn empty_cache(&mut self) -> Result<String, TargetError> {
+        Err(TargetError::other(
+            "this server empties its cache only when it is restarted",
+        ))
+    }
 
     /// Reads the sizes of the experiment's tables, with what the server counted about each.
     ///

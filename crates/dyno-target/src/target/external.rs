@@ -65,6 +65,19 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         }]
     }
 
+    /// Whether it can empty its cache while it runs, for data that is to be cold.
+    fn empties_cache(&self) -> bool {
+        false
+    }
+
+    /// Makes sure that it will do so for this role, as far as that can be seen; changes nothing.
+    ///
+    /// # Errors
+    /// What the role lacks, or no connection.
+    fn check_empties_cache(&self, _stop: &StopFlag) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.
     fn identity(&self, stop: &StopFlag) -> Option<String>;
 

@@ -3,6 +3,19 @@
 create function sys.shown(name text) returns varchar language sql immutable
   return case when name = lower(name) then upper(name) else name end;
 
+-- Which buffer pool a table or an index was put into, unless it is that of all others.
+create table sys.pools (relid oid primary key, pool varchar(7) not null);
+
+create function sys.put_into_pool(name text, pool text) returns void language sql volatile
+  begin atomic
+    delete from sys.pools p where p.relid = cast(name as regclass)
+      or not exists (select from pg_class c where c.oid = p.relid);
+    insert into sys.pools values (cast(name as regclass), upper(pool));
+  end;
+
+create function sys.pool(id oid) returns varchar language sql stable
+  return cast(coalesce((select p.pool from sys.pools p where p.relid = id), 'DEFAULT') as varchar(7));
+
 create view sys.all_objects as
   select cast(sys.shown(n.nspname) as varchar(128)) as owner, cast(sys.shown(c.relname) as varchar(128)) as object_name,
     cast(null as varchar(128)) as subobject_name, cast(cast(c.oid as bigint) as numeric) as object_id,
@@ -23,7 +36,8 @@ create view sys.all_tables as
     cast(0 as numeric) as empty_blocks, cast(100 as numeric) as avg_row_len,
     cast(coalesce(s.last_analyze, s.last_autoanalyze) as timestamp(0)) as last_analyzed,
     cast('NO' as varchar(3)) as partitioned, cast('N' as varchar(1)) as temporary,
-    cast('DISABLED' as varchar(8)) as compression, cast('1' as varchar(10)) as degree
+    cast('DISABLED' as varchar(8)) as compression, cast('1' as varchar(10)) as degree,
+    sys.pool(c.oid) as buffer_pool
   from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_all_tables s on s.relid = c.oid
   where c.relkind in ('r', 'p') and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema';
 
@@ -34,7 +48,7 @@ create view sys.all_indexes as
     cast(case when i.indisunique then 'UNIQUE' else 'NONUNIQUE' end as varchar(9)) as uniqueness,
     cast('USERS' as varchar(30)) as tablespace_name, cast(1 as numeric) as blevel,
     cast(c.relpages as numeric) as leaf_blocks, cast(nullif(c.reltuples, -1) as numeric) as num_rows,
-    cast('VALID' as varchar(8)) as status
+    cast('VALID' as varchar(8)) as status, sys.pool(c.oid) as buffer_pool
   from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
     join pg_namespace n on n.oid = c.relnamespace
   where n.nspname not like 'pg\_%';
@@ -65,7 +79,7 @@ create view sys.all_segments as
     cast(case c.relkind when 'i' then 'INDEX' else 'TABLE' end as varchar(18)) as segment_type,
     cast('USERS' as varchar(30)) as tablespace_name,
     cast(case c.relkind when 'i' then pg_relation_size(c.oid) else pg_table_size(c.oid) end as numeric) as bytes,
-    cast(c.relpages as numeric) as blocks, cast(1 as numeric) as extents
+    cast(c.relpages as numeric) as blocks, cast(1 as numeric) as extents, sys.pool(c.oid) as buffer_pool
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'i') and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema';
 
@@ -83,6 +97,11 @@ create view sys.user_segments as select * from sys.all_segments where owner = sy
 create view sys.user_lobs as select * from sys.all_lobs where owner = sys.session_user_name();
 create view sys.user_tab_modifications as
   select * from sys.all_tab_modifications where table_owner = sys.session_user_name();
+
+create view sys.session_privs as
+  select cast(privilege as varchar(40)) as privilege
+  from (values ('CREATE SESSION'), ('CREATE TABLE'), ('ALTER SYSTEM')) as granted(privilege)
+  where privilege <> 'ALTER SYSTEM' or current_setting('standin.sees', true) = 'true';
 
 create table sys."v$version" (
   banner varchar(80), banner_full varchar(160), banner_legacy varchar(80), con_id numeric

@@ -166,6 +166,57 @@ insert into sysviews."v$system_event"
     ('latch: cache buffers chains', 'Concurrency'), ('library cache: mutex X', 'Concurrency'),
     ('SQL*Net message from client', 'Idle')) as known(event, class);
 
+-- Adds to what was waited for.
+create function sysviews.waited(class text, event text, times bigint, us bigint) returns void language sql volatile
+  begin atomic
+    insert into sysviews."v$system_event"
+      select waited.event, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, waited.class, 0
+      where not exists (select from sysviews."v$system_event" known where known.event = waited.event);
+    update sysviews."v$system_event" set total_waits = total_waits + times,
+      time_waited = time_waited + us / 10000, time_waited_micro = time_waited_micro + us,
+      total_waits_fg = total_waits_fg + times, time_waited_micro_fg = time_waited_micro_fg + us
+    where "v$system_event".event = waited.event;
+  end;
+
+-- What was executed, text by text.
+create table sysviews.sql_areas (
+  sql_id varchar(13) primary key, sql_text varchar(1000), signature bigint, username varchar(128), module varchar(64),
+  executions numeric, rows numeric, elapsed_us numeric
+);
+create view sysviews."v$sqlstats" as
+  select sql_text, sql_id, cast(0 as numeric) as plan_hash_value, executions as parse_calls,
+    cast(0 as numeric) as disk_reads, cast(0 as numeric) as direct_writes, executions * 3 as buffer_gets,
+    rows as rows_processed, cast(0 as numeric) as serializable_aborts, executions as fetches, executions,
+    executions as end_of_fetch_count, cast(1 as numeric) as loads, cast(1 as numeric) as version_count,
+    cast(0 as numeric) as invalidations, elapsed_us as cpu_time, elapsed_us as elapsed_time,
+    cast(0 as numeric) as application_wait_time, cast(0 as numeric) as concurrency_wait_time,
+    cast(0 as numeric) as cluster_wait_time, cast(0 as numeric) as user_io_wait_time, cast(0 as numeric) as sorts,
+    cast(signature as numeric) as exact_matching_signature, cast(signature as numeric) as force_matching_signature,
+    cast(0 as numeric) as con_id
+  from sysviews.sql_areas;
+create view sysviews."v$sql" as
+  select sql_text, sql_id, executions, username as parsing_schema_name, cast(nullif(module, '') as varchar(64)) as
+    module, cast(0 as numeric) as child_number, cast(0 as numeric) as con_id
+  from sysviews.sql_areas;
+
+-- What was put out of the server's memory.
+create table sysviews.flushed (what varchar(30) not null);
+
+create view sysviews."v$sys_time_model" as
+  select cast(row_number() over (order by name) as numeric) as stat_id, cast(name as varchar(64)) as stat_name,
+    cast(us as numeric) as value, cast(3 as numeric) as con_id
+  from (select sum(xact_commit) as commits from pg_stat_database where datname = current_database()) d,
+    lateral (values ('DB time', d.commits * 200), ('DB CPU', d.commits * 100), ('background cpu time', d.commits * 10),
+      ('background elapsed time', d.commits * 20), ('sql execute elapsed time', d.commits * 150)) as known(name, us);
+
+create table sysviews."v$osstat" (
+  stat_name varchar(64), value numeric, osstat_id numeric, comments varchar(64), cumulative varchar(3), con_id numeric
+);
+insert into sysviews."v$osstat" values
+  ('NUM_CPUS', 2, 0, null, 'NO', 0), ('LOAD', 0.5, 15, null, 'NO', 0), ('IDLE_TIME', 100000, 1, null, 'YES', 0),
+  ('BUSY_TIME', 20000, 2, null, 'YES', 0), ('USER_TIME', 15000, 3, null, 'YES', 0),
+  ('SYS_TIME', 5000, 4, null, 'YES', 0), ('IOWAIT_TIME', 1000, 5, null, 'YES', 0);
+
 create table sysviews."v$sysmetric" (
   begin_time timestamp(0), end_time timestamp(0), intsize_csec numeric, group_id numeric, metric_id numeric,
   metric_name varchar(64), value numeric, metric_unit varchar(64), con_id numeric
@@ -177,35 +228,40 @@ insert into sysviews."v$sysmetric"
     ('Database Wait Time Ratio', 30, '% Wait/DB_Time'),
     ('Average Synchronous Single-Block Read Latency', 0.4, 'Milliseconds')) as known(name, value, unit);
 
--- Counters that grow as PostgreSQL's do.
+-- Checkpoints, which a test may have begin and end.
+create table sysviews.checkpoints (started numeric not null, completed numeric not null);
+insert into sysviews.checkpoints values (0, 0);
+
+-- Counters that grow as PostgreSQL's do of this database; other databases of the same server are no part of this one.
+-- Pages and log are estimated from the rows that were changed, as PostgreSQL counts both for all databases together.
 create view sysviews."v$sysstat" as
   select cast(row_number() over (order by counters.name) as numeric) as "statistic#",
     cast(counters.name as varchar(64)) as name, cast(1 as numeric) as class, cast(counters.value as numeric) as value,
     cast(0 as numeric) as stat_id, cast(0 as numeric) as con_id
   from (select sum(xact_commit) as commits, sum(xact_rollback) as rollbacks, sum(blks_read) as reads,
       sum(blks_hit) as hits, sum(tup_inserted + tup_updated + tup_deleted) as changes, sum(deadlocks) as deadlocks
-    from pg_stat_database) d,
-    (select wal_records, wal_bytes, wal_buffers_full from pg_stat_wal) w,
-    (select num_timed + num_requested as checkpoints, buffers_written from pg_stat_checkpointer) c,
+    from pg_stat_database where datname = current_database()) d,
+    sysviews.checkpoints own,
     lateral (values
       ('user commits', d.commits), ('user rollbacks', d.rollbacks), ('transaction rollbacks', d.rollbacks),
       ('user calls', d.commits + d.rollbacks), ('execute count', d.commits + d.rollbacks), ('parse count (total)', 100),
       ('parse count (hard)', 10), ('parse count (failures)', 0), ('opened cursors current', 10),
       ('logons cumulative', 10), ('logons current', 5), ('CPU used by this session', d.commits / 100),
-      ('DB time', d.commits / 50), ('redo size', w.wal_bytes), ('redo entries', w.wal_records),
+      ('DB time', d.commits / 50), ('redo size', d.changes * 500), ('redo entries', d.changes * 2),
       ('redo writes', d.commits), ('redo write time', d.commits / 100), ('redo synch writes', d.commits),
       ('redo synch time', d.commits / 100), ('redo synch time (usec)', d.commits * 100),
       ('redo log space requests', 0), ('redo log space wait time', 0),
-      ('redo buffer allocation retries', w.wal_buffers_full), ('session logical reads', d.reads + d.hits),
+      ('redo buffer allocation retries', 0), ('session logical reads', d.reads + d.hits),
       ('consistent gets', d.hits), ('db block gets', d.reads), ('db block changes', d.changes),
       ('physical reads', d.reads), ('physical reads cache', d.reads), ('physical reads direct', 0),
       ('physical read total bytes', d.reads * 8192), ('physical read IO requests', d.reads),
-      ('physical writes', c.buffers_written), ('physical writes direct', 0),
-      ('physical writes from cache', c.buffers_written), ('physical write total bytes', c.buffers_written * 8192),
-      ('physical write IO requests', c.buffers_written), ('free buffer requested', d.reads),
+      ('physical writes', d.changes / 10), ('physical writes direct', 0),
+      ('physical writes from cache', d.changes / 10), ('physical write total bytes', d.changes / 10 * 8192),
+      ('physical write IO requests', d.changes / 10), ('free buffer requested', d.reads),
       ('free buffer inspected', 0), ('dirty buffers inspected', 0),
-      ('DBWR checkpoint buffers written', c.buffers_written), ('DBWR checkpoints', c.checkpoints),
-      ('background checkpoints started', c.checkpoints), ('background checkpoints completed', c.checkpoints),
+      ('DBWR checkpoint buffers written', d.changes / 10), ('DBWR checkpoints', own.started),
+      ('background checkpoints started', own.started),
+      ('background checkpoints completed', own.completed),
       ('undo change vector size', d.changes * 100), ('enqueue waits', 0), ('enqueue deadlocks', d.deadlocks),
       ('enqueue timeouts', 0), ('sorts (memory)', 0), ('sorts (disk)', 0), ('table scans (long tables)', 0),
       ('bytes received via SQL*Net from client', d.commits * 100),
@@ -237,12 +293,14 @@ create view sysviews."v$session" as
     cast((select split_part(b.application_name, ':', 2) from pg_stat_activity b
       where b.pid = a.blocker and b.application_name like 'standin:%') as numeric) as blocking_session,
     cast(case when not a.is_ours then 'rdbms ipc message'
+      when a.provoked is not null then a.provoked
       when a.state <> 'active' then 'SQL*Net message from client'
       when a.wait_event_type = 'Lock' then 'enq: TX - row lock contention'
       when a.wait_event ilike 'wal%' then 'log file sync'
       when a.wait_event_type = 'IO' then 'db file sequential read'
       else 'SQL*Net message to client' end as varchar(64)) as event,
     cast(case when not a.is_ours or a.state <> 'active' then 'Idle'
+      when a.provoked is not null then split_part(a.query, '|', 2)
       when a.wait_event_type = 'Lock' then 'Application'
       when a.wait_event ilike 'wal%' then 'Commit'
       when a.wait_event_type = 'IO' then 'User I/O' else 'Network' end as varchar(64)) as wait_class,
@@ -253,7 +311,8 @@ create view sysviews."v$session" as
     cast(case when a.state like 'idle in transaction%' or a.backend_xid is not null then to_hex(a.pid) end
       as varchar(16)) as taddr,
     cast('standin' as varchar(64)) as service_name, cast(3 as numeric) as con_id
-  from (select *, application_name like 'standin:%' as is_ours, (pg_blocking_pids(pid))[1] as blocker
+  from (select *, application_name like 'standin:%' as is_ours, (pg_blocking_pids(pid))[1] as blocker,
+      case when state = 'active' and query like '/*waits|%' then split_part(query, '|', 3) end as provoked
     from pg_stat_activity) a
     left join lateral (select relation from pg_locks where pid = a.pid and locktype = 'tuple' limit 1) l on true
   where a.is_ours or a.backend_type in ('checkpointer', 'background writer', 'walwriter');

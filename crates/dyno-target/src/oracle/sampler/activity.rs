@@ -1,4 +1,5 @@
-//! Sessions, looked at ten times a second: what they wait for, and locks held by others.
+//! Sessions, looked at ten times a second: what they wait for, and locks held by others. 12.1 has all columns of
+//! `v$session` and `user_objects` that are read here.
 
 use super::link::Link;
 use super::waiting::{is_lock, kind_of};

@@ -8,6 +8,7 @@ mod events;
 mod link;
 mod server;
 mod set;
+mod statements;
 mod tables;
 mod waiting;
 

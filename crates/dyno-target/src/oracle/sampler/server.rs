@@ -2,8 +2,11 @@
 //!
 //! The columns of `v$sysstat` have the names of the statistics ("Statistics Descriptions" in the Reference), those of
 //! `v$system_event` have `event.` before the event's name and behind it `.waits` or `.us`, those of `v$sysmetric`,
-//! which are means of the last 15 seconds, `metric.`. Each view is asked for one wide row, so that a sample takes one
-//! question and one answer a view. Which statistics there are differs between versions, so that is asked first.
+//! which are means of the last 15 seconds, `metric.`, and those of `v$osstat` `os.`. The server's CPU time is that of
+//! `v$sys_time_model`: what `v$sysstat` calls `CPU used by this session` leaves the server's own processes out, and
+//! grows at the end of a call only. None of these views needs the Diagnostics Pack, and 12.1 has all columns that are
+//! read of them. Each view is asked for one wide row, so that a sample takes one question and one answer a view. Which
+//! statistics there are differs between versions, so that is asked first.
 
 use super::activity::measured;
 use super::events::Switches;
@@ -107,6 +110,25 @@ const RECOVERY_COLUMNS: [(&str, Option<Meaning>); 3] = [
         Some(Meaning::LogSinceCheckpointLimitBytes),
     ),
     ("log.estimated_recovery_s", None),
+];
+
+/// The CPU time that the server took by its own account, of sessions and of its own processes. It is published at least
+/// every five seconds of an operation that takes long.
+const CPU: &str = "select sum(value) / 1000000 from v$sys_time_model where stat_name in ('DB CPU', 'background cpu \
+                   time')";
+
+/// Its column.
+const CPU_COLUMNS: [(&str, Option<Meaning>); 1] = [("time.cpu_s", Some(Meaning::ServerCpuS))];
+
+/// What is sampled of `v$osstat`, of the server's machine: hundredths of a second of all its CPUs, and their number.
+const MACHINE: [&str; 7] = [
+    "NUM_CPUS",
+    "LOAD",
+    "BUSY_TIME",
+    "IDLE_TIME",
+    "USER_TIME",
+    "SYS_TIME",
+    "IOWAIT_TIME",
 ];
 
 /// The group of the log that is written, how many of all groups hold what is not yet in the data files, and all.
@@ -236,6 +258,15 @@ impl Source {
         if allowed(client, LOGS)? {
             add(LOGS.to_owned(), owned(&LOG_COLUMNS));
         }
+        if allowed(client, CPU)? {
+            add(CPU.to_owned(), owned(&CPU_COLUMNS));
+        }
+        let machine = known(client, "v$osstat", "stat_name", MACHINE.into_iter())?;
+        let names = machine.iter().map(String::as_str);
+        add(
+            wide("v$osstat", "stat_name", "value", names.clone(), ""),
+            names.map(|name| (format!("os.{name}"), None)).collect(),
+        );
         let sessions = sessions(user);
         if allowed(client, &sessions)? {
             add(sessions, owned(&SESSION_COLUMNS));

@@ -2,6 +2,7 @@
 
 use super::activity::ActivitySampler;
 use super::server::ServerSampler;
+use super::statements::StatementsSampler;
 use super::tables::TablesSampler;
 use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
 use crate::oracle::ClientError;
@@ -10,7 +11,7 @@ use crate::oracle::database::rights_to_see;
 use crate::sampler::Sampler;
 use crate::target::SamplerSet;
 
-/// What takes the rights that all of it takes.
+/// What takes the rights that all of it takes; 12.1 has these columns.
 const VIEWS: [&str; 2] = [
     "select count(*) from v$session where sid = 0",
     "select count(*) from v$sysstat where name = 'user commits'",
@@ -30,8 +31,8 @@ pub(in crate::oracle) fn sampler_set(info: &ConnectionInfo, tables: bool) -> Sam
         Ok(()) => true,
         Err(ClientError::Server(_)) => {
             warnings.push(format!(
-                "Neither the server's counters nor what sessions wait for are sampled, because this user may not read \
-                 its views (v$session, v$sysstat and others); {}.",
+                "Neither the server's counters nor what sessions wait for nor what statements cost are sampled, \
+                 because this user may not read its views (v$session, v$sysstat, v$sqlstats and others); {}.",
                 rights_to_see(&user)
             ));
             false
@@ -50,6 +51,13 @@ pub(in crate::oracle) fn sampler_set(info: &ConnectionInfo, tables: bool) -> Sam
         samplers.push(Box::new(ActivitySampler::new(info, heartbeat.clone())));
         samplers.push(Box::new(StallWatch::new(heartbeat)));
         samplers.push(Box::new(ServerSampler::new(info)));
+        match StatementsSampler::new(info) {
+            Ok(sampler) => samplers.push(Box::new(sampler)),
+            Err(error) => warnings.push(format!(
+                "The server's statistics of statements are not sampled (v$sqlstats, v$sql): {error}; {}.",
+                rights_to_see(&user)
+            )),
+        }
     }
     if tables {
         samplers.push(Box::new(TablesSampler::new(info)));

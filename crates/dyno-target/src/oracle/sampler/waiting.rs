@@ -9,16 +9,26 @@ pub(super) fn kind_of(class: &str, event: &str) -> WaitKind {
         RUNNING => WaitKind::None,
         "Commit" => WaitKind::Log,
         "User I/O" => WaitKind::Data,
+        // Of this class are also locks, which have names of their own.
+        "Concurrency" if !event.starts_with("enq:") && !event.starts_with("library cache lock") => WaitKind::Memory,
         "Network" if event.contains("dblink") => WaitKind::Remote,
         _ => kind_of_event(event),
     }
 }
 
+/// A log that cannot be written to: the next group is not yet in the data files, or not yet in the archive.
+const ROOM: [&str; 2] = [
+    "log file switch (checkpoint incomplete)",
+    "log file switch (archiving needed)",
+];
+
 fn kind_of_event(event: &str) -> WaitKind {
     let has = |part: &str| event.contains(part);
     if has("LNS") || has("SYNC Remote") || has("Redo Transport") {
         WaitKind::Standby
-    // Before all else that a log is asked for: a switch that waits for a checkpoint is a log without room.
+    } else if ROOM.contains(&event) {
+        WaitKind::LogRoom
+    // A switch that only takes its time, and a log buffer that is not written fast enough.
     } else if event.starts_with("log ") || has("redo log") || event.starts_with("switch logfile") {
         WaitKind::Log
     } else if event == "enq: TX - row lock contention" {
@@ -52,7 +62,7 @@ mod tests {
             (
                 "Configuration",
                 "log file switch (checkpoint incomplete)",
-                WaitKind::Log,
+                WaitKind::LogRoom,
             ),
             ("Configuration", "log file switch completion", WaitKind::Log),
             ("Configuration", "log buffer space", WaitKind::Log),
@@ -61,7 +71,10 @@ mod tests {
             ("Application", "enq: TX - row lock contention", WaitKind::Row),
             ("Application", "enq: TM - contention", WaitKind::Lock),
             ("Concurrency", "enq: TX - index contention", WaitKind::Lock),
-            ("Concurrency", "buffer busy waits", WaitKind::Other),
+            ("Concurrency", "buffer busy waits", WaitKind::Memory),
+            ("Concurrency", "latch: cache buffers chains", WaitKind::Memory),
+            ("Concurrency", "library cache lock", WaitKind::Lock),
+            ("Configuration", "log file switch (archiving needed)", WaitKind::LogRoom),
             ("User I/O", "db file sequential read", WaitKind::Data),
             ("System I/O", "log file parallel write", WaitKind::Log),
             ("System I/O", "db file parallel write", WaitKind::Data),

@@ -180,6 +180,7 @@ fn read(client: &mut Client) -> Result<Parameters, TargetError> {
 
 /// The values of the parameter file, by name.
 fn in_file(client: &mut Client) -> Result<HashMap<String, String>, ClientError> {
+    // 12.1 has all columns that are read here and of `v$instance` below.
     let query = "select lower(name), value from v$spparameter where isspecified = 'TRUE' and value is not null";
     Ok(client.query::<(String, String)>(query)?.into_iter().collect())
 }

@@ -2,7 +2,6 @@
 //! Usage: selects PORT CONNECTIONS ROWS STATEMENT
 
 use oracledb::{Config, Connection};
-use std::error::Error;
 
 fn work(connection: Connection, statement: &str, rows: i64) -> Result<(), oracledb::Error> {
     let mut id = 1;
@@ -14,22 +13,29 @@ fn work(connection: Connection, statement: &str, rows: i64) -> Result<(), oracle
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn run(port: &str, connections: usize, rows: i64, statement: &str) -> Result<(), oracledb::Error> {
+    let address = format!("127.0.0.1:{port}/standin");
+    let connect = |_| {
+        let config = Config::default()
+            .set_credentials("bench", "secret")
+            .set_connect_string(&address)?;
+        oracledb::connect(config)
+    };
+    let connections = (0..connections).map(connect).collect::<Result<Vec<_>, _>>()?;
+    std::thread::scope(|scope| {
+        let start = |connection| scope.spawn(move || work(connection, statement, rows));
+        let threads: Vec<_> = connections.into_iter().map(start).collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+    })
+}
+
+fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [port, connections, rows, statement] = &arguments[..] else {
         return Err("arguments: PORT CONNECTIONS ROWS STATEMENT".into());
     };
-    let address = format!("127.0.0.1:{port}/standin");
-    let rows = rows.parse()?;
-    let mut threads = Vec::new();
-    for _ in 0..connections.parse()? {
-        let config = Config::default().set_credentials("bench", "secret").set_connect_string(&address)?;
-        let connection = oracledb::connect(config)?;
-        let statement = statement.clone();
-        threads.push(std::thread::spawn(move || work(connection, &statement, rows)));
-    }
-    for thread in threads {
-        thread.join().map_err(|_| "a thread panicked")??;
-    }
-    Ok(())
+    let number = |text: &String| text.parse::<u32>().map_err(|error| format!("{text}: {error}"));
+    run(port, number(connections)? as usize, number(rows)?.into(), statement).map_err(|error| error.to_string())
 }

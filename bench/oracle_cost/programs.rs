@@ -72,10 +72,7 @@ impl Programs {
     pub fn prepare(names: &str) -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
         let mut programs = Self {
-            dyno: match dyno_bench::option("--dyno", String::new())? {
-                path if path.is_empty() => dyno_binary()?,
-                path => PathBuf::from(path),
-            },
+            dyno: dyno_binary()?,
             folder: tempfile::tempdir()?,
             tools: root.join("target/ci-tools"),
             jar: PathBuf::new(),

@@ -86,6 +86,18 @@ impl Cost {
     }
 }
 
+/// cargo, to build what is measured. What it tells a bench about itself is news to the build scripts of some
+/// dependencies, which would then be built again each time; so nothing of that is passed on.
+#[must_use]
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    let told = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_"));
+    for (name, _) in told.filter(|(name, _)| name != "CARGO_HOME" && name != "CARGO_TARGET_DIR") {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
 /// The program built with the same profile as this bench.
 ///
 /// # Errors
@@ -93,16 +105,10 @@ impl Cost {
 pub fn dyno_binary() -> Result<PathBuf> {
     let bench = std::env::current_exe()?;
     let folder = bench.ancestors().nth(2).ok_or("the bench lies in no target folder")?;
-    let mut build = Command::new(env!("CARGO"));
+    let mut build = cargo();
     build.args(["build", "--quiet", "-p", "dyno"]);
     if !folder.ends_with("debug") {
         build.arg("--release");
-    }
-    // What cargo tells a bench about itself is news to the build scripts of some dependencies, which would then be
-    // built again each time.
-    let told = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_"));
-    for (name, _) in told.filter(|(name, _)| name != "CARGO_HOME" && name != "CARGO_TARGET_DIR") {
-        build.env_remove(name);
     }
     let built = build.status()?;
     if !built.success() {

@@ -20,8 +20,8 @@ mod sysbench;
 pub use bare::{BareConnection, BareLoop};
 pub use ceiling::{Taken, run_ceiling};
 pub use client::{
-    Client, Cost, archived_cost, dyno_binary, dyno_command, experiment_command, get, loads, number_after, run_dyno,
-    run_experiment, run_pgbench, run_watched, server_environment, timed,
+    Client, Cost, archived_cost, cargo, dyno_binary, dyno_command, experiment_command, get, loads, number_after,
+    run_dyno, run_experiment, run_pgbench, run_watched, server_environment, timed,
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};

@@ -31,7 +31,11 @@ fn columns() -> [(&'static str, Rare, Value); 19] {
             Value::Rare(RareValue::Vector(vec![1.5, -2.0, 0.0])),
         ),
         ("ROWIDS", Rare::Rowid, Value::Rare(place)),
-        ("UROWIDS", Rare::Urowid, Value::Raw(vec![2, 4, 1, 0xc1, 2, 0xfe])),
+        (
+            "UROWIDS",
+            Rare::Urowid,
+            Value::Raw(vec![2, 4, 1, 0xc1, 2, 0xfe, 0, 0, 0, 0, 0, 0, 0]),
+        ),
         ("MONTHS", Rare::IntervalYm, Value::Rare(RareValue::Months(-14))),
         (
             "DURATIONS",

@@ -47,6 +47,11 @@ impl Session {
         if let Some(forms) = message.forms {
             return self.define(number, forms, message.fetch, writer);
         }
+        if !message.executes() && message.fetches() {
+            // Of a cursor that came in a row, which is executed already.
+            self.fetch(number, message.fetch, writer);
+            return Ok(true);
+        }
         if !message.executes() {
             return self.describe(number, writer);
         }

@@ -129,7 +129,7 @@ fn read_rare(profile: Profile) {
         read("blobs", &|row| row.get::<Vec<u8>>(1).unwrap() == all);
         read("long_raws", &|row| row.get::<Vec<u8>>(1).unwrap() == [0, 254, 255]);
         read("booleans", &|row| row.get::<bool>(1).unwrap());
-        read("urowids", &text("*BAHBAv4"));
+        read("urowids", &text("*BAHBAv4AAAAAAAAA"));
         read("rowids", &text("AAARFwAAFAAAACDAAH"));
         read(
             "jsons",

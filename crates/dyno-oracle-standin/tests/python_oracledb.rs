@@ -129,8 +129,9 @@ fn read_rare(change: impl FnOnce(&mut Options)) {
     let standin = Standin::start(options).unwrap();
     python.arg(script("rare.py")).arg(standin.address().port().to_string());
     let output = python.output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    assert_eq!(standin.complaints(), [""; 0]);
+    let complaints = standin.complaints();
+    assert!(output.status.success(), "{} {complaints:?}", said(&output));
+    assert_eq!(complaints, [""; 0]);
     let counts = standin.counts();
     assert!(counts.parses < counts.executions && counts.defines > 0, "{counts:?}");
 }

@@ -20,14 +20,13 @@ EXPECTED = {
     "jsons": "a document",
     "vectors": [1.5, -2.0, 0.0],
     "rowids": "AAARFwAAFAAAACDAAH",
-    "urowids": "*BAHBAv4",
+    "urowids": "*BAHBAv4AAAAAAAAA",
     "months": oracledb.IntervalYM(-1, -2),
     "durations": DAY,
     "locals": datetime.datetime(2026, 11, 24, 16, 15, 9, 500000),
     "nchars": "漢   ",
     "nvarchars": "é€",
     "booleans": True,
-    "xmls": "<a>b</a>",
 }
 
 

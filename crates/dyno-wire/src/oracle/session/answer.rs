@@ -362,6 +362,8 @@ impl OraSession {
         let rows = self.config.rows_per_fetch.max(1);
         self.requests.define(task.cursor, &self.rows.columns, rows, out);
         task.wanted = Wanted::Told;
+        // Its text is accepted, whatever becomes of its rows.
+        task.parses = false;
         task.doing = Doing::Fetch(self.reply.rows);
         self.rows.begin();
         self.task = Some(task);
@@ -386,6 +388,7 @@ impl OraSession {
     fn go_on(&mut self, mut task: Task, end: &End, out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
         if end.code != NO_DATA {
             self.requests.fetch(task.cursor, self.config.rows_per_fetch.max(1), out);
+            task.parses = false;
             task.doing = Doing::Fetch(self.reply.rows);
             self.rows.begin();
             self.task = Some(task);

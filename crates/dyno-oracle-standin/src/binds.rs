@@ -1,11 +1,14 @@
 //! What a client binds: descriptions, and rows of values.
 
 use crate::codec::{Flaw, Reader, decode_number, decode_time, text};
+use crate::rare::Form;
 use crate::request::Terms;
 use crate::value::{Kind, Value};
 
 /// Values that may be longer come behind all others of their row.
 const LONG: u64 = 32_767;
+/// In a description's flags: a value may come with its locator.
+const WITH_VALUE: i64 = 0x200_0000;
 /// Text in UTF-16, as of NVARCHAR2.
 const NATIONAL: u8 = 2;
 
@@ -17,25 +20,59 @@ pub(crate) struct Bind {
     form: u8,
 }
 
+/// A description as it was sent.
+struct Described {
+    code: u8,
+    size: u64,
+    flags: i64,
+    form: u8,
+    /// How much of a value is to come with its locator.
+    value: i64,
+}
+
+fn read_described(reader: &mut Reader<'_>, terms: Terms) -> Result<Described, Flaw> {
+    let code = reader.u8()?;
+    reader.skip(3)?;
+    let size = reader.number()?.unsigned_abs();
+    reader.number()?;
+    let flags = reader.number()?;
+    if reader.count()? > 0 {
+        reader.bytes()?;
+    }
+    reader.number()?;
+    reader.number()?;
+    let form = reader.u8()?;
+    let value = reader.number()?;
+    if terms.field_version >= 8 {
+        reader.number()?;
+    }
+    Ok(Described {
+        code,
+        size,
+        flags,
+        form,
+        value,
+    })
+}
+
+/// In what form the columns of a query are wanted.
+pub(crate) fn read_forms(reader: &mut Reader<'_>, terms: Terms, count: usize) -> Result<Vec<Form>, Flaw> {
+    let mut forms = Vec::new();
+    for _ in 0..count {
+        let described = read_described(reader, terms)?;
+        forms.push(Form {
+            code: described.code,
+            with_value: described.flags & WITH_VALUE != 0 && described.value > 0,
+        });
+    }
+    Ok(forms)
+}
+
 /// Descriptions.
 pub(crate) fn read_binds(reader: &mut Reader<'_>, terms: Terms, count: usize) -> Result<Vec<Bind>, Flaw> {
     let mut binds = Vec::new();
     for _ in 0..count {
-        let code = reader.u8()?;
-        reader.skip(3)?;
-        let size = reader.number()?.unsigned_abs();
-        reader.number()?;
-        reader.number()?;
-        if reader.count()? > 0 {
-            reader.bytes()?;
-        }
-        reader.number()?;
-        reader.number()?;
-        let form = reader.u8()?;
-        reader.number()?;
-        if terms.field_version >= 8 {
-            reader.number()?;
-        }
+        let Described { code, size, form, .. } = read_described(reader, terms)?;
         let kind = Kind::of_bind(code).ok_or_else(|| Flaw::Wrong(format!("a bind of type {code}")))?;
         binds.push(Bind { kind, size, form });
     }
@@ -80,7 +117,7 @@ fn read_value(bind: &Bind, bytes: Vec<u8>) -> Result<Value, Flaw> {
             Value::Text(String::from_utf16_lossy(&units))
         }
         Kind::Varchar | Kind::Char => Value::Text(text(&bytes)),
-        Kind::Raw => Value::Raw(bytes),
+        Kind::Raw | Kind::Rare(_) => Value::Raw(bytes),
         Kind::Date | Kind::Timestamp | Kind::TimestampTz => Value::Time(decode_time(&bytes)?),
         Kind::Double => {
             let bits: [u8; 8] = bytes

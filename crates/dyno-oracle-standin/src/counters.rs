@@ -47,6 +47,8 @@ counters! {
     bound_rows,
     /// Messages that only fetched.
     fetches,
+    /// Those of them that said in what form columns are wanted.
+    defines,
     /// Rows that were sent.
     sent_rows,
     /// Commits, by messages of their own or with an execution.

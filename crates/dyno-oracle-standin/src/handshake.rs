@@ -31,11 +31,20 @@ pub(crate) fn accept(link: &mut Link, options: &Options) -> Result<Accepted, End
             packet.kind
         )));
     }
-    let connect = Connect::read(link, &packet)?;
+    let mut connect = Connect::read(link, &packet)?;
     link.misbehaviour = options.fault(Moment::Connect);
     match options.listener {
         Listener::Refuses(code) => return refuse(link, code),
-        Listener::Redirects(to) => return redirect(link, to, &connect),
+        Listener::Redirects(to) => {
+            let protocol = if options.tls.is_some() { "tcps" } else { "tcp" };
+            return redirect(link, protocol, to, &connect);
+        }
+        Listener::RedirectsToTls(to) => return redirect(link, "tcps", to, &connect),
+        Listener::AsksAgain => {
+            link.send_again(options.tls.as_ref())?;
+            let packet = link.packet()?;
+            connect = Connect::read(link, &packet)?;
+        }
         Listener::Accepts | Listener::DemandsEncryption => {}
     }
     if connect.version < OLDEST {
@@ -90,8 +99,9 @@ fn refuse(link: &mut Link, code: u32) -> Result<Accepted, Ended> {
     Err(Ended::Over)
 }
 
-fn redirect(link: &mut Link, to: SocketAddr, connect: &Connect) -> Result<Accepted, Ended> {
-    let address = format!("(ADDRESS=(PROTOCOL=tcp)(HOST={})(PORT={}))\0", to.ip(), to.port());
+fn redirect(link: &mut Link, protocol: &str, to: SocketAddr, connect: &Connect) -> Result<Accepted, Ended> {
+    let (host, port) = (to.ip(), to.port());
+    let address = format!("(ADDRESS=(PROTOCOL={protocol})(HOST={host})(PORT={port}))\0");
     let data = [address.as_bytes(), &connect.data].concat();
     let mut body = Writer::new();
     body.u16(u16::try_from(data.len()).unwrap_or_default());

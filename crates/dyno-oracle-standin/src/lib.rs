@@ -23,8 +23,10 @@ mod log_in;
 mod options;
 mod perform;
 mod postgres;
+mod rare;
 mod reply;
 mod request;
+mod sample;
 mod session;
 mod standin;
 mod statement;
@@ -35,5 +37,6 @@ pub use executor::{Cancel, Executor, Executors, Failure, OracleError, Outcome, W
 pub use instant::Instant;
 pub use options::{Account, Fault, Listener, Misbehaviour, Moment, Options, Pieces, Profile, Verifier};
 pub use postgres::Postgres;
+pub use rare::{Rare, RareValue};
 pub use standin::Standin;
 pub use value::{Column, Kind, Value};

@@ -17,11 +17,14 @@ pub(crate) mod kind {
     pub(crate) const REFUSE: u8 = 4;
     pub(crate) const REDIRECT: u8 = 5;
     pub(crate) const DATA: u8 = 6;
+    pub(crate) const RESEND: u8 = 11;
     pub(crate) const MARKER: u8 = 12;
     /// The highest that the protocol has.
     pub(crate) const LAST: u8 = 15;
 }
 
+/// In a packet's flags: encryption begins anew behind it.
+const TLS_ANEW: u8 = 8;
 /// The header of a packet.
 const HEADER: usize = 8;
 /// The flags at the beginning of a DATA packet's body.
@@ -175,6 +178,21 @@ impl Link {
         self.write(packet)
     }
 
+    /// Asks for the same again; what is encrypted is encrypted anew.
+    pub(crate) fn send_again(&mut self, tls: Option<&Arc<rustls::ServerConfig>>) -> io::Result<()> {
+        let mut packet = Vec::new();
+        self.begin_packet(&mut packet, kind::RESEND, HEADER);
+        if let (Some(config), Some(flags)) = (tls, packet.get_mut(5)) {
+            *flags = TLS_ANEW;
+            self.write(packet)?;
+            let socket = self.stream.socket().try_clone()?;
+            let connection = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
+            self.stream = Stream::Tls(Box::new(StreamOwned::new(connection, socket)));
+            return Ok(());
+        }
+        self.write(packet)
+    }
+
     /// Sends a message in as many packets as it takes.
     pub(crate) fn send_message(&mut self, message: &[u8], end_of_response: bool) -> io::Result<()> {
         let fits = self.sdu - HEADER - DATA_FLAGS;
@@ -215,6 +233,7 @@ impl Link {
             Some(Misbehaviour::Silence) => return self.stay_silent(),
             Some(Misbehaviour::Close) => return self.close(),
             Some(Misbehaviour::Half | Misbehaviour::HalfThenSilence) => bytes.truncate(bytes.len() / 2),
+            Some(Misbehaviour::After(length)) => bytes.truncate(length),
             Some(Misbehaviour::HugePacket) => {
                 let length: &[u8] = if self.wide { &[0xff; 4] } else { &[0xff; 2] };
                 bytes[..length.len()].copy_from_slice(length);
@@ -238,7 +257,7 @@ impl Link {
         }
         Counters::add(&self.counters.sent_bytes, bytes.len());
         match misbehaviour {
-            Some(Misbehaviour::Half) => self.close(),
+            Some(Misbehaviour::Half | Misbehaviour::After(_)) => self.close(),
             Some(Misbehaviour::HalfThenSilence | Misbehaviour::HugePacket | Misbehaviour::Garbage) => {
                 self.stay_silent()
             }

@@ -93,6 +93,8 @@ pub enum Misbehaviour {
     Close,
     /// Half of the reply is sent, then the connection ends.
     Half,
+    /// So many bytes of the reply are sent, then the connection ends.
+    After(usize),
     /// Half of the reply is sent, and nothing follows.
     HalfThenSilence,
     /// The packet says that it is as long as a packet can say.
@@ -123,6 +125,10 @@ pub enum Listener {
     Refuses(u32),
     /// It sends the client to another address.
     Redirects(SocketAddr),
+    /// It asks for the same again, encrypted anew if TLS is spoken, and then accepts.
+    AsksAgain,
+    /// It sends the client to another address, which is said to speak TLS.
+    RedirectsToTls(SocketAddr),
     /// It accepts, but says that it demands native encryption; who goes on all the same is refused with 12660.
     DemandsEncryption,
 }

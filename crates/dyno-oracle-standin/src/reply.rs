@@ -4,6 +4,7 @@ use crate::auth::Pair;
 use crate::codec::{Writer, encode_date, encode_number, encode_timestamp, encode_timestamp_tz};
 use crate::executor::OracleError;
 use crate::options::Profile;
+use crate::rare::{self, Form, Rare, RareValue};
 use crate::request::Terms;
 use crate::value::{Column, Kind, Value};
 use jiff::civil::date;
@@ -53,10 +54,15 @@ pub(crate) fn status(writer: &mut Writer, in_transaction: bool) {
 }
 
 /// The columns of a query.
-#[allow(clippy::cast_sign_loss, reason = "a scale below zero is its two's complement")]
 pub(crate) fn describe(writer: &mut Writer, terms: Terms, columns: &[Column]) {
+    writer.raw(&[0x10, 0]);
+    describe_columns(writer, terms, columns);
+}
+
+#[allow(clippy::cast_sign_loss, reason = "a scale below zero is its two's complement")]
+fn describe_columns(writer: &mut Writer, terms: Terms, columns: &[Column]) {
     let row: u64 = columns.iter().map(|column| u64::from(column.size)).sum();
-    writer.raw(&[0x10, 0]).number(row).length(columns.len());
+    writer.number(row).length(columns.len());
     if !columns.is_empty() {
         writer.u8(1);
     }
@@ -65,7 +71,8 @@ pub(crate) fn describe(writer: &mut Writer, terms: Terms, columns: &[Column]) {
         writer.u8(column.kind.code());
         writer.u8(if column.kind == Kind::Number { 0x80 } else { 0 });
         writer.u8(column.precision);
-        let scaled = matches!(column.kind, Kind::Number | Kind::Timestamp | Kind::TimestampTz);
+        // Types whose scale is a number as others are, to clients that want it so.
+        let scaled = matches!(column.kind.code(), 2 | 180 | 181 | 183 | 231);
         if !terms.lengths && scaled {
             writer.integer(i64::from(column.scale));
         } else {
@@ -73,19 +80,30 @@ pub(crate) fn describe(writer: &mut Writer, terms: Terms, columns: &[Column]) {
         }
         let size = u64::from(column.size);
         writer.number(if is_text { size * 4 } else { size });
-        writer.zeros(4);
-        writer.number(if is_text { u64::from(UTF8) } else { 0 });
-        writer.u8(u8::from(is_text));
-        writer.number(if is_text { size } else { 0 });
+        let object = match column.kind {
+            Kind::Rare(rare) => rare.object(),
+            _ => None,
+        };
+        let (identifier, schema, name) = object.unwrap_or_default();
+        writer.zeros(2).optional_bytes(identifier);
+        writer.number(u64::from(object.is_some()));
+        let (form, characters) = match column.kind {
+            Kind::Rare(rare) => rare.characters(),
+            _ if is_text => (1, u64::from(UTF8)),
+            _ => (0, 0),
+        };
+        writer.number(characters).u8(form);
+        writer.number(if form > 0 { size } else { 0 });
         if terms.field_version >= 8 {
             writer.number(0);
         }
         writer.u8(u8::from(column.nullable));
-        let name = column.name.as_bytes();
+        let own = column.name.as_bytes();
         writer
-            .u8(u8::try_from(name.len()).unwrap_or(u8::MAX))
-            .optional_bytes(name);
-        writer.zeros(2).number(position).number(0);
+            .u8(u8::try_from(own.len()).unwrap_or(u8::MAX))
+            .optional_bytes(own);
+        writer.optional_bytes(schema.as_bytes()).optional_bytes(name.as_bytes());
+        writer.number(position).number(0);
         if terms.field_version >= 17 {
             writer.zeros(2);
         }
@@ -93,7 +111,12 @@ pub(crate) fn describe(writer: &mut Writer, terms: Terms, columns: &[Column]) {
             writer.number(0);
         }
         if terms.field_version >= 24 {
-            writer.zeros(3);
+            let is_vector = column.kind == Kind::Rare(Rare::Vector);
+            // Any number of dimensions, 32-bit floats.
+            writer
+                .number(0)
+                .u8(if is_vector { 2 } else { 0 })
+                .u8(u8::from(is_vector));
         }
     }
     writer.optional_bytes(&encode_date(date(2026, 1, 1).at(0, 0, 0, 0)));
@@ -105,21 +128,46 @@ pub(crate) fn row_header(writer: &mut Writer, asked: usize) {
     writer.raw(&[6, 0]).zeros(2).length(asked).zeros(3);
 }
 
-/// A row. With the one before it, values that repeat it are left out.
-pub(crate) fn row(writer: &mut Writer, columns: &[Column], values: &[Value], before: Option<&[Value]>) {
-    let repeats = |at: usize| before.is_some_and(|before| before.get(at) == values.get(at));
-    let sent = (0..values.len()).filter(|at| !repeats(*at)).count();
-    if sent < values.len() {
-        let mut bits = vec![0; values.len().div_ceil(8)];
-        for at in (0..values.len()).filter(|at| !repeats(*at)) {
-            bits[at / 8] |= 1 << (at % 8);
+/// What writes rows.
+pub(crate) struct RowWriter<'a> {
+    pub(crate) terms: Terms,
+    pub(crate) columns: &'a [Column],
+    /// In what form the columns are wanted; none: nobody has said so.
+    pub(crate) forms: &'a [Form],
+    /// The numbers of the cursors in the rows to come.
+    pub(crate) nested: std::vec::IntoIter<u32>,
+}
+
+impl RowWriter<'_> {
+    /// Writes a row. With the one before it, values that repeat it are left out.
+    pub(crate) fn write(&mut self, writer: &mut Writer, values: &[Value], before: Option<&[Value]>) {
+        // Each cursor is another one.
+        let is_cursor = |at: usize| matches!(values.get(at), Some(Value::Rare(RareValue::Cursor(..))));
+        let repeats = |at: usize| before.is_some_and(|before| !is_cursor(at) && before.get(at) == values.get(at));
+        let sent = (0..values.len()).filter(|at| !repeats(*at)).count();
+        if sent < values.len() {
+            let mut bits = vec![0; values.len().div_ceil(8)];
+            for at in (0..values.len()).filter(|at| !repeats(*at)) {
+                bits[at / 8] |= 1 << (at % 8);
+            }
+            writer.u8(0x15).length(sent).raw(&bits);
         }
-        writer.u8(0x15).length(sent).raw(&bits);
-    }
-    writer.u8(7);
-    for (at, (column, value)) in columns.iter().zip(values).enumerate() {
-        if !repeats(at) {
-            self::value(writer, column, value);
+        writer.u8(7);
+        for (at, (column, value)) in self.columns.iter().zip(values).enumerate() {
+            if repeats(at) {
+                continue;
+            }
+            let Kind::Rare(rare) = column.kind else {
+                self::value(writer, column, value);
+                continue;
+            };
+            let mut cursor = 0;
+            if let Value::Rare(RareValue::Cursor(columns, _)) = value {
+                cursor = self.nested.next().unwrap_or_default();
+                writer.u8(4);
+                describe_columns(writer, self.terms, columns);
+            }
+            rare::write(writer, rare, value, self.forms.get(at).copied(), cursor);
         }
     }
 }

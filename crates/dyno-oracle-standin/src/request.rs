@@ -1,7 +1,8 @@
 //! Requests, taken apart. None says how long it is: whether it is complete is known once it has been read to its end.
 
-use crate::binds::{Bind, read_binds, read_rows};
+use crate::binds::{Bind, read_binds, read_forms, read_rows};
 use crate::codec::{Flaw, Reader, text};
+use crate::rare::Form;
 use crate::value::Value;
 
 /// How often a statement without binds can be executed by one message.
@@ -109,6 +110,8 @@ pub(crate) struct Execute {
     pub(crate) sql: Option<String>,
     /// How many rows to fetch with it.
     pub(crate) fetch: usize,
+    /// In what form the columns are wanted, if that is told.
+    pub(crate) forms: Option<Vec<Form>>,
     /// The types of what is bound, if they are told.
     pub(crate) binds: Option<Vec<Bind>>,
     /// What is bound, a row for each execution.
@@ -438,10 +441,10 @@ fn read_execute(reader: &mut Reader<'_>, terms: Terms, known: &impl Known) -> Re
         _ => 1,
     };
     let mut binds = None;
+    let mut forms = None;
     let mut rows = vec![Vec::new(); executions];
     if options & 0x10 != 0 {
-        // How the client wants the columns, which is as they are.
-        read_binds(reader, terms, define_count)?;
+        forms = Some(read_forms(reader, terms, define_count)?);
     } else if bind_count > 0 {
         let told = read_binds(reader, terms, bind_count)?;
         rows = read_rows(reader, &told, executions)?;
@@ -458,6 +461,7 @@ fn read_execute(reader: &mut Reader<'_>, terms: Terms, known: &impl Known) -> Re
         cursor,
         sql,
         fetch,
+        forms,
         binds,
         rows,
         row_counts: numbers[9] & 0x4000 != 0,

@@ -4,10 +4,11 @@ use crate::codec::Writer;
 use crate::counters::Counters;
 use crate::executor::{Failure, OracleError, Outcome, Work};
 use crate::options::Moment;
+use crate::rare::Form;
 use crate::reply;
 use crate::request::Execute;
 use crate::session::{Ended, Session};
-use crate::value::Value;
+use crate::value::{Column, Value};
 use std::sync::Arc;
 
 /// What a message asks of a statement that its cursor knows.
@@ -17,6 +18,8 @@ struct Wanted<'a> {
     commit: bool,
     batch_errors: bool,
     row_counts: bool,
+    /// Whether nothing but the cursor's number was sent.
+    again: bool,
 }
 
 impl Session {
@@ -41,6 +44,14 @@ impl Session {
         if let Some(binds) = &message.binds {
             cursor.binds.clone_from(binds);
         }
+        if let Some(forms) = message.forms {
+            return self.define(number, forms, message.fetch, writer);
+        }
+        if !message.executes() && message.fetches() {
+            // Of a cursor that came in a row, which is executed already.
+            self.fetch(number, message.fetch, writer);
+            return Ok(true);
+        }
         if !message.executes() {
             return self.describe(number, writer);
         }
@@ -50,6 +61,7 @@ impl Session {
             commit: message.commits(),
             batch_errors: message.wants_batch_errors(),
             row_counts: message.row_counts,
+            again: false,
         };
         self.run(number, &wanted, writer)
     }
@@ -69,8 +81,26 @@ impl Session {
             commit,
             batch_errors: false,
             row_counts: false,
+            again: true,
         };
         self.run(cursor, &wanted, writer)
+    }
+
+    /// Answers a message that says in what form columns are wanted, and asks for the first rows.
+    fn define(&mut self, number: u32, forms: Vec<Form>, most: usize, writer: &mut Writer) -> Result<bool, Ended> {
+        let Some(cursor) = self.cursors.get(number) else {
+            self.no_such_cursor(writer);
+            return Ok(true);
+        };
+        let columns = cursor.described.as_deref().unwrap_or_default();
+        if columns.len() != forms.len() {
+            let message = format!("{} forms for {} columns", forms.len(), columns.len());
+            return Err(Ended::Wrong(message));
+        }
+        cursor.forms = Some(forms);
+        Counters::one(&self.counters.defines);
+        self.fetch(number, most, writer);
+        Ok(true)
     }
 
     /// Answers a message that asks for more rows.
@@ -149,8 +179,12 @@ impl Session {
                 if cursor.take(Arc::clone(&columns), rows) {
                     reply::describe(writer, self.terms, &columns);
                 }
+                let is_late = self.cursors.get(number).is_some_and(|cursor| cursor.comes_late());
+                if wanted.again && wanted.fetch.is_some() && columns.iter().any(Column::must_be_told) {
+                    return Err(Ended::Wrong("LOBs are to come with an execution".to_owned()));
+                }
                 let is_end = match wanted.fetch {
-                    Some(most @ 1..) => self.write_rows(number, most, writer),
+                    Some(most @ 1..) if !is_late => self.write_rows(number, most, writer),
                     _ => false,
                 };
                 reply::returned(writer, number, None);
@@ -189,11 +223,8 @@ impl Session {
     /// Writes rows; whether there are fewer than were asked for.
     fn write_rows(&mut self, number: u32, most: usize, writer: &mut Writer) -> bool {
         let compress = self.options.compress;
-        let Some(cursor) = self.cursors.get(number) else {
-            return true;
-        };
         reply::row_header(writer, most);
-        let written = cursor.write_rows(writer, most, compress);
+        let written = self.cursors.write_rows(number, writer, self.terms, most, compress);
         Counters::add(&self.counters.sent_rows, written);
         written < most
     }

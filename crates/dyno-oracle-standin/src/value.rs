@@ -1,5 +1,6 @@
 //! Values and columns, between the protocol and what executes statements.
 
+use crate::rare::{Rare, RareValue};
 use jiff::civil::DateTime;
 
 /// A value as an executor takes and gives it.
@@ -17,6 +18,8 @@ pub enum Value {
     Double(f64),
     /// A DATE or one of the TIMESTAMPs; in UTC.
     Time(DateTime),
+    /// What only a rare type has.
+    Rare(RareValue),
 }
 
 impl Value {
@@ -52,6 +55,8 @@ pub enum Kind {
     Timestamp,
     /// TIMESTAMP WITH TIME ZONE.
     TimestampTz,
+    /// A rare one.
+    Rare(Rare),
 }
 
 impl Kind {
@@ -66,6 +71,7 @@ impl Kind {
             Self::Double => 101,
             Self::Timestamp => 180,
             Self::TimestampTz => 181,
+            Self::Rare(rare) => rare.code(),
         }
     }
 
@@ -120,6 +126,8 @@ impl Column {
             Kind::Double => (8, 0),
             Kind::Timestamp => (11, 6),
             Kind::TimestampTz => (13, 6),
+            Kind::Rare(Rare::TimestampLtz) => (11, 6),
+            Kind::Rare(rare) => (rare.size(), 0),
         };
         Self {
             name: name.to_owned(),
@@ -129,6 +137,16 @@ impl Column {
             scale,
             nullable: true,
         }
+    }
+
+    /// Whether its values come only once a client has said how it wants them, or fetches them.
+    pub(crate) fn comes_late(&self) -> bool {
+        matches!(self.kind, Kind::Rare(rare) if rare.comes_late())
+    }
+
+    /// Whether a client has to say in what form it wants its values.
+    pub(crate) fn must_be_told(&self) -> bool {
+        matches!(self.kind, Kind::Rare(rare) if rare.must_be_told())
     }
 
     /// The same with another size.

@@ -7,8 +7,11 @@
 
 mod behind;
 
-use dyno_oracle_standin::{Options, Profile, Standin};
-use oracledb::{BindParameters, Config, Connection, Error, ToDbValue};
+use dyno_oracle_standin::{Instant, Options, Profile, Standin};
+use oracledb::{
+    BindParameters, Config, Connection, Error, JsonValue, OracleIntervalDS, OracleIntervalYM, Row, ToDbValue, Vector,
+    VectorData,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,4 +98,71 @@ fn a_23ai_is_accepted() {
 #[test]
 fn a_19c_is_accepted() {
     accept("crate_19", Profile::V19);
+}
+
+/// The crate reads each column of a rare type, and what is behind it, as python-oracledb does.
+fn read_rare(profile: Profile) {
+    let mut options = Options::new(Arc::new(Instant::new().with_rare(20)));
+    options.profile = profile;
+    let standin = Standin::start(options).unwrap();
+    let connection = connect(&standin, "secret").unwrap();
+    for _ in 0..2 {
+        let read = |table: &str, check: &dyn Fn(&Row) -> bool| {
+            let rows = connection.query(&format!("select * from {table}"), &[]).unwrap();
+            let mut count = 0;
+            for row in rows {
+                let row = row.unwrap();
+                count += 1;
+                assert_eq!(row.get::<i64>(0).unwrap(), count, "{table}");
+                assert_eq!(row.get::<String>(2).unwrap(), format!("tail {count}"), "{table}");
+                assert!(count % 3 == 0 || check(&row), "{table} {count}");
+            }
+            assert_eq!(count, 20, "{table}");
+        };
+        let text = |expected: &'static str| move |row: &Row| row.get::<String>(1).unwrap() == expected;
+        read("longs", &text("a long text"));
+        read("nclobs", &text("grün 漢"));
+        read("nvarchars", &text("é€"));
+        read("nchars", &text("漢   "));
+        read("clobs", &|row| row.get::<String>(1).unwrap() == "grün 漢 ".repeat(3000));
+        let all: Vec<u8> = (0..=255).collect();
+        read("blobs", &|row| row.get::<Vec<u8>>(1).unwrap() == all);
+        read("long_raws", &|row| row.get::<Vec<u8>>(1).unwrap() == [0, 254, 255]);
+        read("booleans", &|row| row.get::<bool>(1).unwrap());
+        read("urowids", &text("*BAHBAv4AAAAAAAAA"));
+        read("rowids", &text("AAARFwAAFAAAACDAAH"));
+        read(
+            "jsons",
+            &|row| matches!(row.get::<JsonValue>(1).unwrap(), JsonValue::String(text) if text == "a document"),
+        );
+        read("vectors", &|row| {
+            matches!(row.get::<Vector>(1).unwrap(), Vector::Dense(VectorData::Float32(numbers))
+                if numbers == [1.5, -2.0, 0.0])
+        });
+        read("months", &|row| {
+            let months = row.get::<OracleIntervalYM>(1).unwrap();
+            (months.years(), months.months()) == (-1, -2)
+        });
+        read("durations", &|row| {
+            let duration = row.get::<OracleIntervalDS>(1).unwrap();
+            (
+                duration.days(),
+                duration.hours(),
+                duration.minutes(),
+                duration.seconds(),
+            ) == (-3, -1, -1, -1)
+        });
+    }
+    assert_eq!(standin.complaints(), [""; 0]);
+    assert!(standin.counts().defines > 0);
+}
+
+#[test]
+fn rare_types_of_a_23ai_are_read() {
+    read_rare(Profile::V23);
+}
+
+#[test]
+fn rare_types_of_a_19c_are_read() {
+    read_rare(Profile::V19);
 }

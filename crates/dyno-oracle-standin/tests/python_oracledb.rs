@@ -121,6 +121,35 @@ fn a_19c_that_speaks_tls_is_accepted() {
     accept("oracledb_tls", change, Some(&certificate));
 }
 
+/// Runs `rare.py` against a stand-in with tables of rare types.
+fn read_rare(change: impl FnOnce(&mut Options)) {
+    let Some(mut python) = python() else { return };
+    let mut options = Options::new(Arc::new(Instant::new().with_rare(120)));
+    change(&mut options);
+    let standin = Standin::start(options).unwrap();
+    python.arg(script("rare.py")).arg(standin.address().port().to_string());
+    let output = python.output().unwrap();
+    let complaints = standin.complaints();
+    assert!(output.status.success(), "{} {complaints:?}", said(&output));
+    assert_eq!(complaints, [""; 0]);
+    let counts = standin.counts();
+    assert!(counts.parses < counts.executions && counts.defines > 0, "{counts:?}");
+}
+
+#[test]
+fn rare_types_of_a_23ai_are_read() {
+    read_rare(|_| {});
+}
+
+#[test]
+fn rare_types_of_a_19c_are_read_in_small_pieces_without_repeated_values() {
+    read_rare(|options| {
+        options.profile = Profile::V19;
+        options.compress = true;
+        options.pieces.packet = Some(600);
+    });
+}
+
 /// A friendly stand-in with a table of 25 rows in memory.
 fn friendly() -> Options {
     let columns = vec![Column::new("ID", Kind::Number), Column::new("INFO", Kind::Varchar)];
@@ -154,6 +183,7 @@ fn what_is_unfriendly_is_understood() {
         (friendly(), "25 rows"),
         (old, "25 rows"),
         (listener(Listener::Redirects(there.address())), "25 rows"),
+        (listener(Listener::AsksAgain), "25 rows"),
         (listener(Listener::Refuses(12_514)), "DPY-6005 DPY-6001 ORA-12514"),
         (listener(Listener::Refuses(12_516)), "DPY-6005 DPY-6000 ORA-12516"),
         (listener(Listener::Refuses(12_520)), "DPY-6005 DPY-6000 ORA-12520"),

@@ -392,8 +392,24 @@ fn a_refusal_says_why_and_what_to_do() {
             assert!(error.contains(part) && error.contains("HINT"), "{error}");
         }
     }
+    let there = SocketAddr::from(([127, 0, 0, 1], 2484));
+    let error = why(|options| options.listener = Listener::RedirectsToTls(there), usual);
+    assert!(
+        error.contains("(PORT=2484)") && error.contains("begins with oracles://"),
+        "{error}"
+    );
     let error = why(|options| options.listener = Listener::DemandsEncryption, usual);
     assert!(error.contains("demands Oracle's native network encryption"), "{error}");
+}
+
+#[test]
+fn a_listener_asks_again() {
+    let mut options = Options::new(Arc::new(Instant::new()));
+    options.listener = Listener::AsksAgain;
+    let standin = Standin::start(options).unwrap();
+    let mut client = connect(&ConnectionInfo::resolve(&usual(standin.address()), &|_| None).unwrap());
+    client.execute("select 1 from dual").unwrap();
+    assert_eq!(standin.complaints(), [""; 0]);
 }
 
 #[test]
@@ -434,9 +450,14 @@ fn encryption_begins_with_the_first_byte() {
             rustls::pki_types::PrivatePkcs8KeyDer::from(key).into(),
         )
         .unwrap();
-    let mut options = Options::new(Arc::new(Instant::new()));
-    options.tls = Some(Arc::new(encrypted));
-    let standin = Standin::start(options).unwrap();
+    let encrypted = Arc::new(encrypted);
+    let start = |listener| {
+        let mut options = Options::new(Arc::new(Instant::new()));
+        options.tls = Some(Arc::clone(&encrypted));
+        options.listener = listener;
+        Standin::start(options).unwrap()
+    };
+    let standin = start(Listener::Accepts);
     let wallet = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("session-wallet");
     std::fs::create_dir_all(&wallet).unwrap();
     std::fs::write(wallet.join("ewallet.pem"), own.cert.pem()).unwrap();
@@ -451,6 +472,22 @@ fn encryption_begins_with_the_first_byte() {
         [Some("1".to_owned())]
     );
     drop(client);
+    // A listener that has us encrypt anew, and one that sends us on.
+    for listener in [Listener::AsksAgain, Listener::Redirects(standin.address())] {
+        let (before, asking) = (standin.counts().logins, start(listener));
+        let there = format!(
+            "oracles://bench:secret@{}/shop?wallet_location={}",
+            asking.address(),
+            wallet.display()
+        );
+        let mut client = connect(&ConnectionInfo::resolve(&there, &|_| None).unwrap());
+        client.execute("select 1 from dual").unwrap();
+        assert_eq!(
+            asking.counts().logins + standin.counts().logins,
+            before + 1,
+            "{listener:?}"
+        );
+    }
     // Another host's certificate, and a server that does not encrypt.
     let error = try_connect(&address("localhost", wallet.to_str().unwrap()))
         .err()
@@ -460,7 +497,7 @@ fn encryption_begins_with_the_first_byte() {
         error.contains("certificate") && error.contains("WALLET_LOCATION"),
         "{error}"
     );
-    assert_eq!(standin.counts().logins, 1);
+    assert_eq!(standin.counts().logins, 2);
     let plain = Standin::start(Options::new(Arc::new(Instant::new()))).unwrap();
     let there = format!(
         "oracles://bench:secret@{}/shop?wallet_location={}&transport_connect_timeout=1",

@@ -20,6 +20,8 @@ pub(super) fn bind_type(kind: Kind) -> Type {
         Kind::Double => Type::FLOAT8,
         Kind::Date | Kind::Timestamp => Type::TIMESTAMP,
         Kind::TimestampTz => Type::TIMESTAMPTZ,
+        // No client can bind it.
+        Kind::Rare(_) => Type::UNKNOWN,
     }
 }
 
@@ -47,7 +49,7 @@ pub(super) struct Sent<'a>(pub(super) &'a Value);
 impl ToSql for Sent<'_> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         let text = match self.0 {
-            Value::Null => return Ok(IsNull::Yes),
+            Value::Null | Value::Rare(_) => return Ok(IsNull::Yes),
             Value::Number(text) | Value::Text(text) => text.clone(),
             Value::Raw(bytes) => format!("\\x{}", hex::encode(bytes)),
             Value::Double(number) => number.to_string(),

@@ -184,13 +184,22 @@ pub(super) fn refusal(body: &[u8], config: &OraConfig) -> ServerError {
     server_error::of_refusal(number, message.as_bytes())
 }
 
-/// Where the listener sends us, and the descriptor to be sent there, if it gives one.
-pub(super) fn redirection(data: &[u8]) -> Result<(Redirect, Option<String>), OraError> {
+/// Where the listener sends us, and the descriptor to be sent there, if it gives one. Whether a connection is encrypted
+/// is the address's to say, not the listener's.
+pub(super) fn redirection(data: &[u8], encrypted: bool) -> Result<(Redirect, Option<String>), OraError> {
     let data = dyno_text::decode(data);
     let (address, descriptor) = match data.split_once('\0') {
         Some((address, descriptor)) => (address, Some(descriptor.trim_end_matches('\0'))),
         None => (&*data, None),
     };
+    if let Some(protocol) = value(address, "PROTOCOL") {
+        let place = || dyno_text::one_line(address, 200);
+        match (protocol.eq_ignore_ascii_case("tcps"), encrypted) {
+            (true, false) => return Err(OraError::RedirectToTls(place())),
+            (false, true) => return Err(OraError::RedirectFromTls(place())),
+            _ => {}
+        }
+    }
     let host = value(address, "HOST").filter(|host| !host.is_empty());
     let port = value(address, "PORT").and_then(|port| port.parse().ok());
     let redirect = host.zip(port).map(|(host, port)| Redirect {
@@ -304,14 +313,23 @@ mod tests {
 
     #[test]
     fn redirections_name_a_host_and_a_port() {
-        let (redirect, descriptor) =
-            redirection(b"(ADDRESS=(PROTOCOL=tcp)(HOST=[::1])(port= 1522))\0(DESCRIPTION=(CONNECT_DATA=))").unwrap();
+        let (redirect, descriptor) = redirection(
+            b"(ADDRESS=(PROTOCOL=tcp)(HOST=[::1])(port= 1522))\0(DESCRIPTION=(CONNECT_DATA=))",
+            false,
+        )
+        .unwrap();
         assert_eq!((redirect.host.as_str(), redirect.port), ("::1", 1522));
         assert_eq!(descriptor.as_deref(), Some("(DESCRIPTION=(CONNECT_DATA=))"));
-        let (redirect, descriptor) = redirection(b"(ADDRESS=(HOST=a)(PORT=1))").unwrap();
+        let (redirect, descriptor) = redirection(b"(ADDRESS=(HOST=a)(PORT=1))", true).unwrap();
         assert_eq!((redirect.host.as_str(), redirect.port, descriptor), ("a", 1, None));
-        let error = redirection(b"(ADDRESS=(PROTOCOL=ipc)(KEY=x))").unwrap_err();
+        let error = redirection(b"(ADDRESS=(PROTOCOL=ipc)(KEY=x))", false).unwrap_err();
         assert!(error.to_string().contains("(KEY=x)"), "{error}");
-        assert!(redirection(b"(HOST=)(PORT=1)").is_err());
+        assert!(redirection(b"(HOST=)(PORT=1)", false).is_err());
+        for (protocol, encrypted, part) in [("tcps", false, "begins with oracles://"), ("TCP", true, "without TLS")] {
+            let data = format!("(ADDRESS=(PROTOCOL={protocol})(HOST=a)(PORT=1))");
+            let error = redirection(data.as_bytes(), encrypted).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+            assert!(redirection(data.as_bytes(), !encrypted).is_ok());
+        }
     }
 }

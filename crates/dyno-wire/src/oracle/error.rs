@@ -48,10 +48,24 @@ pub enum OraError {
     )]
     Redirect(String),
 
-    /// A column's values come in a form that cannot be passed over.
+    /// A listener sends us to an address that speaks TLS, which was not asked for.
     #[error(
-        "the server sent rows with the column \"{name}\", whose type ({kind}) is not fetched; select something of it \
-         that is, such as its length"
+        "the listener sends us on to \"{0}\", which speaks TLS; use an address that begins with oracles:// (or \
+         ?protocol=tcps) and the port of the listener that speaks TLS"
+    )]
+    RedirectToTls(String),
+
+    /// A listener that speaks TLS sends us to an address that does not.
+    #[error(
+        "the listener sends us on to \"{0}\", without TLS, which the address asks for; have LOCAL_LISTENER and \
+         REMOTE_LISTENER of the server name addresses with PROTOCOL=tcps, or use an address without TLS"
+    )]
+    RedirectFromTls(String),
+
+    /// Values come of a type of which nobody knows where they end.
+    #[error(
+        "the server sent rows with the column \"{name}\", whose type ({kind}) is not known here; select something of it \
+         that is text or a number, or leave it out"
     )]
     NotFetched {
         /// The column's name.

@@ -56,8 +56,8 @@ pub(super) enum Message {
     GivenBack(usize),
     /// A row, or values that come back; with its text if somebody looks into it.
     Row(Option<Row>),
-    /// A row is to come of a type that cannot be passed over: the number of the column.
-    NotFetched(usize),
+    /// A row is to come with a column of which nobody knows where its values end.
+    Unpassable,
     /// The server waits for us to ask for the values that come back.
     Flush,
     /// Something is to be noticed.
@@ -92,6 +92,8 @@ pub(super) struct Rows {
     pub(super) columns: Vec<Column>,
     /// Whether somebody looks into them.
     pub(super) shown: bool,
+    /// Whether the types of some columns are unknown.
+    pub(super) is_unpassable: bool,
     /// How many of PL/SQL's values come back.
     pub(super) given_back: usize,
     /// Of the next row, which columns are sent; the others are those of the row before.
@@ -108,6 +110,12 @@ impl Rows {
         self.given_back = 0;
     }
 
+    /// The columns of a statement that is over.
+    pub(super) fn forget(&mut self) {
+        self.columns.clear();
+        self.is_unpassable = false;
+    }
+
     fn is_sent(&self, column: usize) -> bool {
         let bits = self.bits.get(column / 8);
         !self.has_bits || bits.is_none_or(|bits| bits & 1 << (column % 8) != 0)
@@ -120,7 +128,7 @@ impl Rows {
     }
 
     #[inline]
-    fn read(&mut self, reader: &mut Reader<'_>) -> Reading<Message> {
+    fn read(&mut self, reader: &mut Reader<'_>, field_version: u8) -> Reading<Message> {
         if self.given_back > 0 {
             for _ in 0..self.given_back {
                 reader.skip_value()?;
@@ -131,15 +139,12 @@ impl Rows {
         if self.columns.is_empty() {
             return Err(Unread::Malformed("a row comes that nobody has described"));
         }
-        if let Some(column) = self.columns.iter().position(|column| !column.is_fetched()) {
-            return Ok(Message::NotFetched(column));
-        }
         let row = match self.shown {
-            true => Some(self.read_shown(reader)?),
+            true => Some(self.read_shown(reader, field_version)?),
             false => {
                 for (at, column) in self.columns.iter().enumerate() {
                     if self.is_sent(at) {
-                        column.skip(reader)?;
+                        column.skip(reader, field_version)?;
                     }
                 }
                 None
@@ -149,13 +154,13 @@ impl Rows {
         Ok(Message::Row(row))
     }
 
-    fn read_shown(&mut self, reader: &mut Reader<'_>) -> Reading<Row> {
+    fn read_shown(&mut self, reader: &mut Reader<'_>, field_version: u8) -> Reading<Row> {
         let mut row = Vec::with_capacity(self.columns.len());
         for (at, column) in self.columns.iter().enumerate() {
             let value = match self.is_sent(at) {
                 true if column.is_shown() => column.read_value(reader)?,
                 true => {
-                    column.skip(reader)?;
+                    column.skip(reader, field_version)?;
                     None
                 }
                 false => self.previous.get(at).cloned().flatten(),
@@ -171,7 +176,8 @@ impl Rows {
 #[inline]
 pub(super) fn read(reader: &mut Reader<'_>, abilities: Abilities, logs_in: bool, rows: &mut Rows) -> Reading<Message> {
     match reader.byte()? {
-        kind::ROW => rows.read(reader),
+        kind::ROW if rows.is_unpassable => Ok(Message::Unpassable),
+        kind::ROW => rows.read(reader, abilities.field_version),
         kind::END_OF_RESPONSE => Ok(Message::EndOfResponse),
         kind::ERROR => read_end(reader, abilities.field_version).map(Message::End),
         kind::STATUS => {
@@ -482,11 +488,12 @@ mod tests {
             )
         };
         assert!(matches!(read_row(Rows::default()), Err(Unread::Malformed(_))));
-        let lob = Rows {
-            columns: vec![Column::of("a", 112)],
+        let unknown = Rows {
+            columns: vec![Column::of("a", 111)],
+            is_unpassable: true,
             ..Rows::default()
         };
-        assert!(matches!(read_row(lob), Ok(Message::NotFetched(0))));
+        assert!(matches!(read_row(unknown), Ok(Message::Unpassable)));
         assert!(matches!(read_row(rows(false)), Err(Unread::Short)));
     }
 

@@ -25,6 +25,7 @@ mod packet;
 mod placeholders;
 mod reader;
 mod request;
+mod returning;
 mod server_error;
 mod session;
 mod start_up;

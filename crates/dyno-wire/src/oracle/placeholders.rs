@@ -31,14 +31,8 @@ impl Placeholders {
         while let Some((&byte, after)) = text.get(at..).and_then(<[u8]>::split_first) {
             let (length, value) = match byte {
                 b'$' if !in_name => numbered(after),
-                b'\'' | b'"' => (quoted(byte, after), None),
-                b'q' | b'Q' if !in_name && after.starts_with(b"'") => (bracketed(&after[1..]) + 1, None),
-                b'n' | b'N' if !in_name && matches!(after, [b'q' | b'Q', b'\'', ..]) => {
-                    (bracketed(&after[2..]) + 2, None)
-                }
-                b'-' if after.starts_with(b"-") => (line(after), None),
-                b'/' if after.starts_with(b"*") => (comment(after), None),
-                _ => (1, None),
+                b'q' | b'Q' | b'n' | b'N' if in_name => (1, None),
+                _ => (passed_over(&text[at..]).unwrap_or(1), None),
             };
             let whole = &text[at..(at + length).min(text.len())];
             at += whole.len();
@@ -72,6 +66,21 @@ impl Placeholders {
         }
         text
     }
+}
+
+/// The length of the quoted text or the comment that a text begins with, if it begins with one. A letter before a quote
+/// must be none of a name.
+pub(super) fn passed_over(text: &[u8]) -> Option<usize> {
+    let (&byte, after) = text.split_first()?;
+    let length = match byte {
+        b'\'' | b'"' => quoted(byte, after),
+        b'q' | b'Q' if after.starts_with(b"'") => bracketed(&after[1..]) + 1,
+        b'n' | b'N' if matches!(after, [b'q' | b'Q', b'\'', ..]) => bracketed(&after[2..]) + 2,
+        b'-' if after.starts_with(b"-") => line(after),
+        b'/' if after.starts_with(b"*") => comment(after),
+        _ => return None,
+    };
+    Some(length.min(text.len()))
 }
 
 /// The length of `$` and its number, and the value that stands for.

@@ -2,6 +2,7 @@
 
 use super::bind::Binds;
 use super::capabilities::Abilities;
+use super::column::Column;
 use super::kind::Kind;
 use super::packet;
 use super::writer::{write_number, write_value};
@@ -33,6 +34,7 @@ mod function {
 mod option {
     pub(super) const PARSE: u64 = 1;
     pub(super) const BIND: u64 = 8;
+    pub(super) const DEFINE: u64 = 0x10;
     pub(super) const EXECUTE: u64 = 0x20;
     pub(super) const FETCH: u64 = 0x40;
     pub(super) const COMMIT: u64 = 0x100;
@@ -73,12 +75,28 @@ pub(super) struct Execution<'a> {
     pub(super) announces: bool,
     /// How often it is executed: as often as there are rows of values.
     pub(super) times: u64,
-    /// How many rows are to be fetched with it.
+    /// How many rows are to be fetched at a time.
     pub(super) rows: u32,
+    /// Whether the first are to be fetched with it.
+    pub(super) fetches: bool,
     /// Whether it is to be committed.
     pub(super) commits: bool,
     /// Whether it is only parsed.
     pub(super) only_parses: bool,
+}
+
+/// What an execution begins with.
+#[derive(Debug, Clone, Copy)]
+struct Head<'a> {
+    options: u64,
+    cursor: u32,
+    text: Option<&'a [u8]>,
+    rows: u32,
+    /// How many values, and how many columns, are told of behind it.
+    binds: u64,
+    defines: u64,
+    times: u64,
+    is_query: bool,
 }
 
 /// What writes requests: how both sides agreed to write them, and what is to be said along with the next one.
@@ -173,7 +191,8 @@ impl Requests {
     /// Appends an execution.
     #[inline]
     pub(super) fn execute(&mut self, execution: &Execution<'_>, out: &mut Vec<u8>) {
-        let again = execution.text.is_none() && !execution.announces;
+        let is_apart = execution.kind == Kind::Query && !execution.fetches;
+        let again = execution.text.is_none() && !execution.announces && !is_apart;
         self.send(out, |requests, out| match again {
             true => requests.write_again(execution, out),
             false => requests.write_whole(execution, out),
@@ -213,31 +232,82 @@ impl Requests {
             true => 0,
             false => execution.binds.types.len() as u64,
         };
-        let has_binds = u8::from(binds > 0);
         let mut options = 0;
         let mut set = |condition, option| options |= if condition { option } else { 0 };
         set(execution.text.is_some(), option::PARSE);
         set(!execution.only_parses, option::EXECUTE);
         set(execution.only_parses && is_query, option::DESCRIBE);
-        set(!execution.only_parses && is_query, option::FETCH);
+        set(!execution.only_parses && is_query && execution.fetches, option::FETCH);
         set(!execution.only_parses && !is_code, option::NO_CODE);
         set(is_code && binds > 0, option::BIND_OF_CODE);
         set(binds > 0, option::BIND);
         set(execution.commits && !execution.only_parses, option::COMMIT);
+        let times = match is_query {
+            true if execution.cursor == 0 => 0,
+            true => execution.rows.into(),
+            false => execution.times,
+        };
+        let head = Head {
+            options,
+            cursor: execution.cursor,
+            text: execution.text,
+            rows: execution.rows,
+            binds,
+            defines: 0,
+            times,
+            is_query,
+        };
+        self.write_head(&head, out);
+        if binds > 0 {
+            for bind in &execution.binds.types {
+                bind.write(field_version, out);
+            }
+            self.write_values(execution, out);
+        }
+    }
+
+    /// Appends the request for the first rows of a query that was executed, whose columns are wanted in the forms that
+    /// they have taken.
+    pub(super) fn define(&mut self, cursor: u32, columns: &[Column], rows: u32, out: &mut Vec<u8>) {
+        self.send(out, |requests, out| {
+            let head = Head {
+                options: option::DEFINE | option::FETCH | option::NO_CODE,
+                cursor,
+                text: None,
+                rows,
+                binds: 0,
+                defines: columns.len() as u64,
+                times: rows.into(),
+                is_query: true,
+            };
+            requests.write_head(&head, out);
+            for column in columns {
+                column.write_form(requests.abilities.field_version, out);
+            }
+        });
+    }
+
+    /// Appends what an execution begins with, its text included.
+    fn write_head(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
+        let field_version = self.abilities.field_version;
         self.function(function::EXECUTE, out);
-        write_number(out, options);
-        write_number(out, execution.cursor.into());
-        let text = execution.text.unwrap_or_default();
-        out.push(u8::from(execution.text.is_some()));
+        write_number(out, head.options);
+        write_number(out, head.cursor.into());
+        let text = head.text.unwrap_or_default();
+        out.push(u8::from(head.text.is_some()));
         write_number(out, text.len() as u64);
         // What follows the text, and how much of it.
         out.extend_from_slice(&[1, 1, 13, 0, 0, 0]);
-        write_number(out, execution.rows.into());
+        write_number(out, head.rows.into());
         write_number(out, LONGEST_LONG);
-        out.push(has_binds);
-        write_number(out, binds);
-        // Nothing of transactions, of keys and values, of definitions; no registration, no objects.
-        out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        out.push(u8::from(head.binds > 0));
+        write_number(out, head.binds);
+        // Nothing of transactions, of keys and values.
+        out.extend_from_slice(&[0, 0, 0, 0, 0]);
+        out.push(u8::from(head.defines > 0));
+        write_number(out, head.defines);
+        // No registration, no objects.
+        out.extend_from_slice(&[0, 0, 1]);
         // No names; no counts of rows.
         out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0]);
         if field_version >= WITH_SQL_ID {
@@ -246,25 +316,23 @@ impl Requests {
         if field_version >= WITH_CHUNKS {
             out.extend_from_slice(&[0, 0]);
         }
-        if execution.text.is_some() {
+        if head.text.is_some() {
             write_value(out, text);
         }
-        let times = match is_query {
-            true if execution.cursor == 0 => 0,
-            true => execution.rows.into(),
-            false => execution.times,
-        };
-        let numbers = [execution.text.is_some().into(), times, 0, 0, 0, 0, 0, is_query.into()];
+        let numbers = [
+            head.text.is_some().into(),
+            head.times,
+            0,
+            0,
+            0,
+            0,
+            0,
+            head.is_query.into(),
+        ];
         for number in numbers {
             write_number(out, number);
         }
         out.extend_from_slice(&[0; 5]);
-        if binds > 0 {
-            for bind in &execution.binds.types {
-                bind.write(field_version, out);
-            }
-            self.write_values(execution, out);
-        }
     }
 
     #[inline]

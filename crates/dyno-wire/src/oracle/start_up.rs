@@ -189,7 +189,7 @@ impl StartUp {
         if self.redirects > MOST_REDIRECTS {
             return Err(OraError::Redirects(MOST_REDIRECTS).into());
         }
-        let (redirection, descriptor) = connect::redirection(data)?;
+        let (redirection, descriptor) = connect::redirection(data, self.asks_for_tls.is_some())?;
         self.redirection = Some(redirection);
         if let Some(descriptor) = descriptor {
             self.descriptor = descriptor;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::kind::Kind;
 use super::placeholders::Placeholders;
+use super::returning;
 use crate::{Parameters, Protocol, WireError};
 
 /// What the protocol can count.
@@ -44,8 +45,8 @@ impl OraStatement {
     /// `index` tells a workload's statements apart: two statements used in one session must not share it.
     ///
     /// # Errors
-    /// [`WireError::Unsendable`] if the text is longer than a server takes, if it has more than 65,535 placeholders, or
-    /// if a placeholder and the values do not match.
+    /// [`WireError::Unsendable`] if the text is longer than a server takes, if it has more than 65,535 placeholders, if
+    /// a placeholder and the values do not match, or if it gives values back (`returning … into`).
     pub fn new(index: usize, sql: &str, parameter_count: usize, protocol: Protocol) -> Result<Self, WireError> {
         let unsendable = |why: String| {
             let begin: String = sql.chars().take(40).collect();
@@ -58,6 +59,9 @@ impl OraStatement {
         let (kind, text) = Kind::of(&whole);
         if text.len() > MAX_TEXT {
             return Err(unsendable("it is longer than 64 MiB".into()));
+        }
+        if kind == Kind::Change && returning::gives_back(text) {
+            return Err(unsendable(returning::INSTEAD.into()));
         }
         let found = match parameter_count {
             0 => Placeholders::none(text),
@@ -237,6 +241,11 @@ mod tests {
             ),
             ("select $2 from dual", 2, "no placeholder for value 1"),
             ("select '$1' from dual", 1, "no placeholder for value 1"),
+            (
+                "insert into t (a) values ($1) returning id into :x",
+                1,
+                "declare x number; begin … returning … into x; end;",
+            ),
         ] {
             let error = OraStatement::new(0, sql, parameters, Protocol::Prepared).unwrap_err();
             assert!(error.to_string().contains(part), "{error}");

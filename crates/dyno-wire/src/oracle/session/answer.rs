@@ -3,7 +3,7 @@
 use super::OraSession;
 use super::steps::{State, Step};
 use crate::oracle::authentication::Pairs;
-use crate::oracle::column::Column;
+use crate::oracle::column::{Column, Wanted};
 use crate::oracle::kind::Kind;
 use crate::oracle::message::{self, End, Message};
 use crate::oracle::packet::{self, END_OF_FILE, Packet, kind, marker};
@@ -38,8 +38,8 @@ pub(super) struct Task {
     pub(super) part: bool,
     /// How many rows others of the reply have brought.
     pub(super) rows_before: u64,
-    /// A column that is not fetched, so that nothing is.
-    pub(super) unfetched: Option<usize>,
+    /// Whether the server has to be told in what form its columns are wanted.
+    pub(super) wanted: Wanted,
 }
 
 /// Which request of a task is under way.
@@ -207,21 +207,25 @@ impl OraSession {
                     start_up.message(other, &self.config, &mut self.requests, out)?;
                 }
             }
-            Message::Columns(columns) => {
+            Message::Columns(mut columns) => {
+                for (now, before) in columns.iter_mut().zip(&self.rows.columns) {
+                    now.take_after(before);
+                }
                 if let Some(task) = &mut self.task {
-                    task.unfetched = columns.iter().position(|column| !column.is_fetched());
+                    task.wanted = Wanted::of(&columns);
                 }
                 if self.rows.shown {
                     self.begin_result(&columns)?;
                 }
+                self.rows.is_unpassable = columns.iter().any(|column| !column.is_passable());
                 self.rows.columns = columns;
             }
             Message::GivenBack(count) => self.rows.given_back = count,
-            Message::NotFetched(column) => {
-                let column = &self.rows.columns[column];
+            Message::Unpassable => {
+                let unknown = self.rows.columns.iter().find(|column| !column.is_passable());
                 return Err(WireError::Oracle(OraError::NotFetched {
-                    name: column.name.to_string(),
-                    kind: column.type_name().into_owned(),
+                    name: unknown.map_or_else(String::new, |column| column.name.to_string()),
+                    kind: unknown.map_or_else(String::new, |column| column.type_name().into_owned()),
                 }));
             }
             Message::Flush => self.requests.flush(out),
@@ -341,11 +345,29 @@ impl OraSession {
         if self.rows.shown {
             self.begin_described()?;
         }
-        if let Some(column) = self.unshown(&task) {
+        if let Some(column) = self.unshown() {
             self.note(column);
             return self.settle(task, out);
         }
+        if task.wanted == Wanted::Untold && end.code != NO_DATA {
+            return Ok(self.tell_forms(task, out));
+        }
         self.go_on(task, end, out)
+    }
+
+    /// Tells the server in what form the columns are wanted, and fetches the first rows.
+    #[cold]
+    fn tell_forms(&mut self, mut task: Task, out: &mut Vec<u8>) -> Option<Event> {
+        self.rows.columns.iter_mut().for_each(Column::take_form);
+        let rows = self.config.rows_per_fetch.max(1);
+        self.requests.define(task.cursor, &self.rows.columns, rows, out);
+        task.wanted = Wanted::Told;
+        // Its text is accepted, whatever becomes of its rows.
+        task.parses = false;
+        task.doing = Doing::Fetch(self.reply.rows);
+        self.rows.begin();
+        self.task = Some(task);
+        None
     }
 
     /// More rows have come.
@@ -366,6 +388,7 @@ impl OraSession {
     fn go_on(&mut self, mut task: Task, end: &End, out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
         if end.code != NO_DATA {
             self.requests.fetch(task.cursor, self.config.rows_per_fetch.max(1), out);
+            task.parses = false;
             task.doing = Doing::Fetch(self.reply.rows);
             self.rows.begin();
             self.task = Some(task);
@@ -406,11 +429,13 @@ impl OraSession {
         match task.place {
             Place::Once => {
                 self.requests.close(std::mem::take(&mut task.cursor));
-                self.rows.columns.clear();
+                self.rows.forget();
             }
             Place::Kept(index) => {
                 if let Some(known) = self.known.get_mut(index) {
                     known.columns = std::mem::take(&mut self.rows.columns);
+                    known.wanted = task.wanted;
+                    known.is_unpassable = self.rows.is_unpassable;
                 }
             }
         }
@@ -490,20 +515,26 @@ impl OraSession {
     }
 
     /// Why rows cannot be shown, or not even fetched.
-    fn unshown(&self, task: &Task) -> Option<ServerError> {
-        let columns = &self.rows.columns;
-        let hidden = match self.rows.shown {
-            true => columns.iter().position(|column| !column.is_shown()),
-            false => None,
-        };
-        let column = columns.get(task.unfetched.or(hidden)?)?;
+    #[inline]
+    fn unshown(&self) -> Option<ServerError> {
+        match (self.rows.is_unpassable, self.rows.shown) {
+            (false, false) => None,
+            (true, _) => self.refused_column(Column::is_passable, "which is not known here"),
+            (false, true) => self.refused_column(Column::is_shown, "whose values are passed over and cannot be shown"),
+        }
+    }
+
+    /// The first column that is not so, as an error.
+    #[cold]
+    fn refused_column(&self, is_fine: fn(&Column) -> bool, which: &str) -> Option<ServerError> {
+        let column = self.rows.columns.iter().find(|column| !is_fine(column))?;
         Some(server_error::of_ours(
             format!(
-                "the column \"{}\" is of type {}, which is not fetched",
+                "the column \"{}\" is of type {}, {which}",
                 column.name,
                 column.type_name()
             ),
-            "select something of it that is, such as to_char of it, or its length",
+            "select something of it that is text or a number, such as to_char of it, or leave it out",
         ))
     }
 

@@ -4,7 +4,7 @@ use super::OraSession;
 use super::answer::{Doing, Place, Task};
 use crate::oracle::OraStatement;
 use crate::oracle::bind::{Bind, Binds};
-use crate::oracle::column::Column;
+use crate::oracle::column::{Column, Wanted};
 use crate::oracle::kind::Kind;
 use crate::oracle::request::{Execution, Plain};
 use crate::{Parameters, Protocol, Reply};
@@ -19,6 +19,10 @@ pub(super) struct Known {
     pub(super) announced: bool,
     /// The columns of its rows.
     pub(super) columns: Vec<Column>,
+    /// Whether the server has to be told in what form these are wanted.
+    pub(super) wanted: Wanted,
+    /// Whether the types of some of them are unknown.
+    pub(super) is_unpassable: bool,
 }
 
 /// Whether the server has parsed a statement.
@@ -196,14 +200,21 @@ impl OraSession {
         let known = &mut self.known[index];
         let (text, cursor) = match known.state {
             State::By(cursor) => (None, cursor),
-            State::Not | State::Refused => (Some(statement.text()), 0),
+            State::Not | State::Refused => {
+                // What another cursor brought.
+                known.columns.clear();
+                (known.wanted, known.is_unpassable) = (Wanted::AsTheyAre, false);
+                (Some(statement.text()), 0)
+            }
         };
+        let wanted = known.wanted;
         let announces = text.is_some() || !known.announced || known.types != binds.types;
         if announces {
             known.types.clone_from(&binds.types);
         }
         let kind = statement.kind();
         self.rows.columns = std::mem::take(&mut known.columns);
+        self.rows.is_unpassable = known.is_unpassable;
         let introduces = known.state == State::Not && !part;
         let commits = !self.begun && kind != Kind::Query;
         self.requests.execute(
@@ -215,6 +226,7 @@ impl OraSession {
                 announces,
                 times,
                 rows: self.config.rows_per_fetch.max(1),
+                fetches: wanted.comes_at_once(),
                 commits,
                 only_parses: false,
             },
@@ -229,13 +241,13 @@ impl OraSession {
             introduces,
             part,
             rows_before: self.reply.rows,
-            unfetched: None,
+            wanted,
         });
     }
 
     /// Appends the execution of a text that is parsed for it.
     fn run_text(&mut self, kind: Kind, text: &[u8], binds: &Binds, part: bool, out: &mut Vec<u8>) {
-        self.rows.columns.clear();
+        self.rows.forget();
         let commits = !self.begun && !matches!(kind, Kind::Query | Kind::SetTransaction);
         self.requests.execute(
             &Execution {
@@ -246,6 +258,7 @@ impl OraSession {
                 announces: true,
                 times: 1,
                 rows: self.config.rows_per_fetch.max(1),
+                fetches: true,
                 commits,
                 only_parses: false,
             },
@@ -260,7 +273,7 @@ impl OraSession {
             introduces: false,
             part,
             rows_before: self.reply.rows,
-            unfetched: None,
+            wanted: Wanted::AsTheyAre,
         });
     }
 
@@ -281,7 +294,7 @@ impl OraSession {
         if self.known.len() <= index {
             self.known.resize_with(index + 1, Known::default);
         }
-        self.rows.columns.clear();
+        self.rows.forget();
         let kind = statement.kind();
         self.requests.execute(
             &Execution {
@@ -292,6 +305,7 @@ impl OraSession {
                 announces: true,
                 times: 0,
                 rows: 0,
+                fetches: false,
                 commits: false,
                 only_parses: true,
             },
@@ -306,7 +320,7 @@ impl OraSession {
             introduces: false,
             part: false,
             rows_before: self.reply.rows,
-            unfetched: None,
+            wanted: Wanted::AsTheyAre,
         });
     }
 
@@ -322,7 +336,7 @@ impl OraSession {
             introduces: false,
             part,
             rows_before: self.reply.rows,
-            unfetched: None,
+            wanted: Wanted::AsTheyAre,
         });
     }
 

@@ -8,7 +8,7 @@ use proptest::sample::Index;
 use super::*;
 use crate::ErrorClass;
 use crate::oracle::capabilities::Abilities;
-use crate::oracle::column::{Column, oracle_type};
+use crate::oracle::column::{Column, Wanted, oracle_type};
 use crate::oracle::packet::kind;
 use crate::oracle::writer::{write_number, write_optional, write_value};
 
@@ -308,32 +308,83 @@ fn a_break_is_answered_by_a_reset_and_ends_in_an_error() {
 }
 
 #[test]
-fn a_column_that_is_not_fetched_fails_the_statement_alone() {
+fn lobs_are_fetched_once_the_server_knows_in_what_form() {
+    for field_version in [OLD, NEW] {
+        let mut session = started(field_version);
+        let mut out = Vec::new();
+        let columns = [("ID", oracle_type::NUMBER), ("PICTURE", oracle_type::BLOB)];
+        let select = statement("select id, picture from t");
+        session.execute(&select, &(), &mut out);
+        let none = end(field_version, 0, 5, 0, 0);
+        let first = response(field_version, &[described(field_version, &columns), none.clone()]);
+        let log = feed(&mut session, &[&first]);
+        assert_eq!((log.seen.len(), called(&log.sent)), (0, vec![94]));
+        // A number and a LONG RAW, whose lengths are said before them.
+        let of_number = b"\x02\x01\0\0\x01\x16";
+        assert!(log.sent.windows(6).any(|part| part == of_number));
+        assert!(log.sent.windows(7).any(|part| part == b"\x18\x01\0\0\x04\x7f\xff"));
+        let rows = [
+            [
+                &b"\x07\x02\xc1\x02\x03abc\0\0"[..],
+                b"\x07\x02\xc1\x03\0\x81\x01\x02\x05\x7d",
+            ]
+            .concat(),
+            end(field_version, 0, 5, 1403, 2),
+        ];
+        let reply = feed(&mut session, &[&response(field_version, &rows)]).reply();
+        assert_eq!((reply.rows, reply.completed, reply.accepted), (2, 1, 1));
+        // From then on rows are fetched behind the execution, and somebody may look into them.
+        session.capture();
+        session.execute(&select, &(), &mut out);
+        let log = feed(&mut session, &[&response(field_version, &[none])]);
+        assert_eq!((log.seen.len(), called(&log.sent)), (0, vec![5]));
+        assert_eq!(feed(&mut session, &[&response(field_version, &rows)]).reply().rows, 2);
+        let text = |text: &str| Some(text.to_owned());
+        let kept = &session.captured()[0].kept;
+        assert_eq!(*kept, [vec![text("1"), text("616263")], vec![text("2"), None]]);
+    }
+}
+
+#[test]
+fn only_who_looks_into_a_column_that_is_passed_over_fails() {
     let mut session = started(OLD);
     let mut out = Vec::new();
-    let columns = [("ID", oracle_type::NUMBER), ("PICTURE", oracle_type::BLOB)];
-    session.execute(&statement("select id, picture from t"), &(), &mut out);
+    let select = statement("select id, place from t");
+    let columns = [("ID", oracle_type::NUMBER), ("PLACE", oracle_type::ROWID)];
+    let place = b"\x07\x02\xc1\x02\x0d\x01\x07\x01\x01\0\x01\x02\x01\x03".to_vec();
+    let rows = [described(OLD, &columns), place.clone(), end(OLD, 0, 5, 1403, 1)];
+    session.execute(&select, &(), &mut out);
+    assert_eq!(feed(&mut session, &[&response(OLD, &rows)]).reply().rows, 1);
+    session.capture();
+    session.execute(&select, &(), &mut out);
+    let log = feed(&mut session, &[&response(OLD, &[place, end(OLD, 0, 5, 1403, 1)])]);
+    assert!(log.reply().failed);
+    assert_eq!(
+        log.error().message,
+        "the column \"PLACE\" is of type ROWID, whose values are passed over and cannot be shown"
+    );
+}
+
+#[test]
+fn a_column_of_an_unknown_type_fails_the_statement_alone() {
+    let mut session = started(OLD);
+    let mut out = Vec::new();
+    let columns = [("ID", oracle_type::NUMBER), ("OWNER", 111)];
+    session.execute(&statement("select id, owner from t"), &(), &mut out);
+    let described = described(OLD, &columns);
     let log = feed(
         &mut session,
-        &[&response(OLD, &[described(OLD, &columns), end(OLD, 0, 5, 0, 0)])],
+        &[&response(OLD, &[described.clone(), end(OLD, 0, 5, 0, 0)])],
     );
     assert!(log.reply().failed);
     assert_eq!(
         log.error().message,
-        "the column \"PICTURE\" is of type BLOB, which is not fetched"
+        "the column \"OWNER\" is of type number 111, which is not known here"
     );
     // Rows of it are not understood.
-    session.execute(&statement("select id, picture from t"), &(), &mut out);
-    let log = feed(
-        &mut session,
-        &[&response(OLD, &[described(OLD, &columns), row(&[b"\x80"])])],
-    );
-    assert!(
-        log.end
-            .unwrap()
-            .to_string()
-            .contains("rows with the column \"PICTURE\"")
-    );
+    session.execute(&statement("select id, owner from t"), &(), &mut out);
+    let log = feed(&mut session, &[&response(OLD, &[described, row(&[b"\x80"])])]);
+    assert!(log.end.unwrap().to_string().contains("rows with the column \"OWNER\""));
 }
 
 #[test]
@@ -394,12 +445,26 @@ enum Point {
     LogIn,
     Query,
     Capture,
+    Rare,
     Change,
     Block,
     Parse,
     Call,
     Idle,
 }
+
+/// Types whose values end elsewhere than others do.
+const RARE: [u8; 9] = [
+    oracle_type::LONG,
+    oracle_type::ROWID,
+    oracle_type::UROWID,
+    oracle_type::BFILE,
+    oracle_type::JSON,
+    oracle_type::OBJECT,
+    oracle_type::CURSOR,
+    oracle_type::BOOLEAN,
+    oracle_type::CLOB,
+];
 
 fn accept(flags: u32) -> Vec<u8> {
     let mut body = 319_u16.to_be_bytes().to_vec();
@@ -426,16 +491,20 @@ fn session(point: Point, field_version: u8) -> OraSession {
             let flags = if matches!(point, Point::LogIn) { 0x1200_0000 } else { 0 };
             assert_eq!(feed(&mut session, &[&accept(flags)]).end, None);
         }
-        Point::Query | Point::Capture => {
+        Point::Query | Point::Capture | Point::Rare => {
             if matches!(point, Point::Capture) {
                 session.capture();
             }
-            session.rows.columns = vec![
-                Column::of("a", oracle_type::NUMBER),
-                Column::of("b", oracle_type::VARCHAR),
-            ];
+            let columns = match point {
+                Point::Rare => RARE.map(|kind| Column::of("a", kind)).to_vec(),
+                _ => vec![
+                    Column::of("a", oracle_type::NUMBER),
+                    Column::of("b", oracle_type::VARCHAR),
+                ],
+            };
             session.known.resize_with(1, Default::default);
-            session.known[0].columns.clone_from(&session.rows.columns);
+            session.known[0].wanted = Wanted::of(&columns);
+            session.known[0].columns = columns;
             session.known[0].state = steps::State::By(5);
             session.execute(&statement("select a, b from t"), &(), &mut out);
         }
@@ -472,6 +541,7 @@ fn points() -> impl Strategy<Value = Point> {
         Point::LogIn,
         Point::Query,
         Point::Capture,
+        Point::Rare,
         Point::Change,
         Point::Block,
         Point::Parse,
@@ -480,11 +550,23 @@ fn points() -> impl Strategy<Value = Point> {
     ])
 }
 
+/// A row of the types whose values end elsewhere.
+fn rare_row() -> Vec<u8> {
+    let mut row = vec![7, 2, b'a', b'b', 0, 0];
+    row.extend_from_slice(b"\x0d\x01\x07\x01\x01\0\x01\x02\x01\x03\x01\x01\x03abc\x01\x02\x02ab");
+    row.extend_from_slice(b"\x01\x28\x01\x03\0\x03abc\x02ab\0\0\0\0\x01\x02\0\x02ab");
+    // A cursor without columns; a truth value; a CLOB as LONG.
+    row.extend_from_slice(b"\x04\0\0\0\0\0\0\0\0\x01\x09\x02\x01\x01\x02ab\0\0");
+    row
+}
+
 /// Messages as a server may send them.
 fn part(field_version: u8) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => (vec(0x80..=0x80_u8, 0..2), vec(any::<u8>(), 0..300)).prop_map(|(a, b)| row(&[&a, &b])),
         1 => Just(described(field_version, &COLUMNS)),
+        1 => Just(rare_row()),
+        1 => prop::sample::select(&RARE[..]).prop_map(move |kind| described(field_version, &[("a", kind)])),
         1 => any::<u8>().prop_map(move |kind| described(field_version, &[("a", kind), ("b", kind)])),
         1 => Just(b"\x06\0\0\0\0\0\0\0".to_vec()),
         1 => any::<u8>().prop_map(|bits| vec![0x15, 1, 1, bits]),

@@ -1,4 +1,14 @@
 //! Columns as the server describes them, and their values.
+//!
+//! A result is fetched whatever types its columns have: values that nobody looks into are passed over ([`pass`]), which
+//! takes no more than to know where they end. Some types come only once the server has been told in what form they are
+//! wanted ([`define`]).
+
+mod define;
+mod pass;
+
+pub(super) use define::Wanted;
+pub(super) use pass::skip_place;
 
 use std::borrow::Cow;
 
@@ -52,14 +62,23 @@ pub(super) struct Column {
     pub(super) name: Box<str>,
     kind: u8,
     form: u8,
+    /// The longest value, in bytes.
+    size: u64,
     /// Whether it is always NULL and takes no room in rows.
     is_empty: bool,
+    /// The identifier of an object type, and its version.
+    object: Option<(Box<[u8]>, u64)>,
 }
 
 impl Column {
     /// Reads the description of a query's columns, behind its type.
     pub(super) fn read_all(reader: &mut Reader<'_>, field_version: u8) -> Reading<Vec<Self>> {
         reader.skip_value()?;
+        Self::read_described(reader, field_version)
+    }
+
+    /// Reads the description of columns, whosever they are.
+    fn read_described(reader: &mut Reader<'_>, field_version: u8) -> Reading<Vec<Self>> {
         // The length of a row.
         reader.skip_number()?;
         let count = reader.count()?;
@@ -86,9 +105,10 @@ impl Column {
         let size = reader.number()?;
         // Elements of an array, flags.
         reader.skip_numbers(2)?;
-        // The identifier of an object's type; its version, the character set.
-        reader.skip_optional()?;
-        reader.skip_numbers(2)?;
+        let identifier = reader.optional()?;
+        let version = reader.number()?;
+        // The character set.
+        reader.skip_number()?;
         let form = reader.byte()?;
         reader.skip_number()?;
         if field_version >= WITH_COLUMN_ID {
@@ -117,29 +137,17 @@ impl Column {
             name: name.into(),
             kind,
             form,
+            size,
             is_empty: size == 0 && !takes_room,
+            object: (!identifier.is_empty()).then(|| (identifier.into(), version)),
         })
     }
 
-    /// Whether values of it are fetched at all. What is too large for a row is fetched piece by piece, by means that
-    /// are not known here.
-    pub(super) fn is_fetched(&self) -> bool {
-        !matches!(
-            self.kind,
-            oracle_type::CURSOR
-                | oracle_type::OBJECT
-                | oracle_type::CLOB
-                | oracle_type::BLOB
-                | oracle_type::BFILE
-                | oracle_type::JSON
-                | oracle_type::VECTOR
-        )
-    }
-
-    /// Whether its values can be shown as text.
+    /// Whether its values can be shown as text. Those of LOBs can, as they come as LONG and LONG RAW.
     pub(super) fn is_shown(&self) -> bool {
         use oracle_type::{
-            BINARY_DOUBLE, BINARY_FLOAT, CHAR, DATE, LONG, LONG_RAW, NUMBER, RAW, TIMESTAMP, TIMESTAMP_TZ, VARCHAR,
+            BINARY_DOUBLE, BINARY_FLOAT, BLOB, CHAR, CLOB, DATE, LONG, LONG_RAW, NUMBER, RAW, TIMESTAMP, TIMESTAMP_TZ,
+            VARCHAR,
         };
         matches!(
             self.kind,
@@ -152,6 +160,8 @@ impl Column {
                 | CHAR
                 | BINARY_FLOAT
                 | BINARY_DOUBLE
+                | CLOB
+                | BLOB
                 | TIMESTAMP
                 | TIMESTAMP_TZ
         )
@@ -162,7 +172,7 @@ impl Column {
         let name = match self.kind {
             oracle_type::ROWID => "ROWID",
             oracle_type::CURSOR => "REF CURSOR",
-            oracle_type::OBJECT => "an object type",
+            oracle_type::OBJECT => "XMLTYPE or another object type",
             oracle_type::CLOB => "CLOB",
             oracle_type::BLOB => "BLOB",
             oracle_type::BFILE => "BFILE",
@@ -176,27 +186,6 @@ impl Column {
             other => return format!("number {other}").into(),
         };
         name.into()
-    }
-
-    /// Passes over a value.
-    #[inline]
-    pub(super) fn skip(&self, reader: &mut Reader<'_>) -> Reading<()> {
-        if self.is_empty {
-            return Ok(());
-        }
-        match self.kind {
-            oracle_type::ROWID => skip_rowid(reader),
-            oracle_type::UROWID => match reader.value()? {
-                None => Ok(()),
-                Some(_) => reader.skip_value(),
-            },
-            oracle_type::LONG | oracle_type::LONG_RAW => {
-                reader.skip_value()?;
-                // Whether it is NULL, whether it was cut.
-                reader.skip_numbers(2)
-            }
-            _ => reader.skip_value(),
-        }
     }
 
     /// Reads a value that can be shown.
@@ -240,21 +229,6 @@ fn skip_annotations(reader: &mut Reader<'_>) -> Reading<()> {
     reader.skip_number()
 }
 
-/// Passes over the place of a row.
-fn skip_rowid(reader: &mut Reader<'_>) -> Reading<()> {
-    match reader.byte()? {
-        0 | 255 => Ok(()),
-        _ => skip_place(reader),
-    }
-}
-
-/// Passes over the parts of a row's place.
-pub(super) fn skip_place(reader: &mut Reader<'_>) -> Reading<()> {
-    reader.skip_numbers(2)?;
-    reader.byte()?;
-    reader.skip_numbers(2)
-}
-
 /// Text in the session's character set, or in UTF-16.
 fn text(bytes: &[u8], form: u8) -> String {
     if form != NATIONAL {
@@ -295,7 +269,9 @@ impl Column {
             name: name.into(),
             kind,
             form: 1,
+            size: 22,
             is_empty: false,
+            object: None,
         }
     }
 }
@@ -310,7 +286,7 @@ mod tests {
         let mut skipping = reader;
         let value = column.read_value(&mut reader);
         if value.is_ok() {
-            assert_eq!(column.skip(&mut skipping), Ok(()));
+            assert_eq!(column.skip(&mut skipping, 24), Ok(()));
             assert_eq!((reader.left(), skipping.left()), (0, 0));
         }
         value
@@ -345,22 +321,5 @@ mod tests {
             ..Column::of("a", oracle_type::VARCHAR)
         };
         assert_eq!(national.read_value(&mut Reader::new(b"\x04\0\xe9\x20\xac")), some("é€"));
-    }
-
-    #[test]
-    fn what_is_not_shown_is_passed_over() {
-        for (kind, bytes) in [
-            (oracle_type::ROWID, &b"\x01\x01\x07\x01\x01\0\x01\x02\x01\x03"[..]),
-            (oracle_type::ROWID, b"\0"),
-            (oracle_type::UROWID, b"\x01\x0d\x0dabcdefghijklm"),
-            (oracle_type::UROWID, b"\xff"),
-            (oracle_type::INTERVAL_DS, b"\x0babcdefghijk"),
-        ] {
-            let mut reader = Reader::new(bytes);
-            assert_eq!(Column::of("a", kind).skip(&mut reader), Ok(()));
-            assert_eq!(reader.left(), 0);
-        }
-        assert!(!Column::of("a", oracle_type::CLOB).is_fetched());
-        assert_eq!(Column::of("a", oracle_type::CLOB).type_name(), "CLOB");
     }
 }

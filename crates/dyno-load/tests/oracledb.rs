@@ -267,7 +267,9 @@ fn errors_are_of_the_same_classes() {
                   start transaction;\nupdate two set n = n + 1 where id = :a;\n\\sleep 30 ms\n\
                   update two set n = n + 1 where id = 3 - :a;\ncommit;";
     for driver in BOTH {
-        let (outcome, sum) = drive(plan(driver, &address(&standin), script, 2, Protocol::Prepared));
+        let mut plan = plan(driver, &address(&standin), script, 2, Protocol::Prepared);
+        plan.workloads[0].transactions_per_client = Some(4);
+        let (outcome, sum) = drive(plan);
         assert_eq!(outcome.unwrap().aborted, [0]);
         let errors = sum.errors();
         assert_eq!(errors.keys().collect::<Vec<_>>(), ["ORA-00060"], "{driver:?}");

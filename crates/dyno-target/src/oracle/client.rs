@@ -155,8 +155,9 @@ impl ConnectionInfo {
             .is_some_and(|tls| !tls.matches_host || tls.server_name.is_some())
         {
             return Err(self.refused(
-                "what is asked beside the load goes through Oracle's own crate, which always checks that the server's \
-                 certificate is for the host; leave out ssl_server_dn_match and ssl_server_cert_dn",
+                "Oracle's own crate, through which everything goes that is not asked by dyno's own sessions, always \
+                 checks that the server's certificate is for the host; leave out ssl_server_dn_match and \
+                 ssl_server_cert_dn",
                 false,
             ));
         }

@@ -174,7 +174,10 @@ fn how(cells: &[(&Workload, &[Stage])]) -> String {
     let protocols = cells.iter().map(|(workload, _)| workload.protocol.to_string());
     let has_driver = cells.iter().any(|(workload, _)| !workload.driver.is_default());
     let drivers = alternatives(cells.iter().map(|(workload, _)| workload.driver.to_string()));
-    let drivers = has_driver.then(|| format!(", driver {drivers}")).unwrap_or_default();
+    let drivers = match has_driver {
+        true => format!(", driver {drivers}"),
+        false => String::new(),
+    };
     let on = workload.server.as_ref();
     let mut how = format!(
         "{}{}, {}, {}, {}",

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::run::load;
 use crate::script::Script;
 use dyno_archive::plan::{
-    Driver, ErrorLimit, LuaScript, LuaSettings, Protocol, Resolved, Script as Text, Scripts, Value, Workload,
+    ErrorLimit, LuaScript, LuaSettings, Protocol, Resolved, Script as Text, Scripts, Value, Workload,
 };
 use dyno_engine::{Stop, ThreadOptions};
 use dyno_lab::run::{Entry, Progress, RunRecording};
@@ -100,7 +100,7 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
             "disable" => Protocol::Simple,
             _ => Protocol::Prepared,
         },
-        driver: Driver::default(),
+        driver: Default::default(),
         rate_per_s: limits.rate_per_s,
         transactions_per_client: None,
         start_delay: Duration::ZERO,

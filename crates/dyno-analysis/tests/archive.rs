@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as tests do")]
 
 use dyno_analysis::summary::{SummaryBuilder, summary_of};
-use dyno_archive::plan::{Cell, MEASURE, Phase, PlannedRun, Protocol, Resolved, Scripts, Size, WARMUP, Workload};
+use dyno_archive::plan::{
+    Cell, Driver, MEASURE, Phase, PlannedRun, Protocol, Resolved, Scripts, Size, WARMUP, Workload,
+};
 use dyno_archive::summary::{Pacing, Summary, WorkloadFacts};
 use dyno_archive::{
     Archive, ArchiveError, CampaignRecord, CampaignWriter, EventKind, EventRecord, Run, RunRecord, RunState, RunWriter,
@@ -211,6 +213,7 @@ fn a_load_that_plans_for_itself_comes_back_as_it_was_written() {
         clients: 4,
         threads: 2,
         protocol: Protocol::Extended,
+        driver: Driver::default(),
         rate_per_s: None,
         transactions_per_client: Some(10),
         start_delay: Duration::ZERO,

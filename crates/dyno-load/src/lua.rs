@@ -117,7 +117,7 @@ impl LuaScript {
         let links: Arc<dyn Links> = match server {
             Server::Postgres(info) => Arc::new(connect::postgres(info)?),
             Server::Mysql(info) => Arc::new(connect::mysql(info)?),
-            Server::Oracle(_) => return Err(LoadError::NoLua),
+            Server::Oracle(_) | Server::OracleByCrate(_) => return Err(LoadError::NoLua),
         };
         let dialect = server.dialect().ok_or(LoadError::NoLua)?;
         let settings = self.settings(dialect, threads, command, voice, stop);

@@ -49,6 +49,8 @@ pub enum Server {
     Mysql(Box<mysql::address::ConnectionInfo>),
     /// A server that speaks Oracle's protocol.
     Oracle(Box<oracle::address::ConnectionInfo>),
+    /// The same, reached by Oracle's own crate instead of sessions of dyno's.
+    OracleByCrate(Box<oracle::address::ConnectionInfo>),
 }
 
 impl Server {
@@ -58,7 +60,7 @@ impl Server {
         match self {
             Self::Postgres(_) => Some(Dialect::Postgres),
             Self::Mysql(_) => Some(Dialect::Mysql),
-            Self::Oracle(_) => None,
+            Self::Oracle(_) | Self::OracleByCrate(_) => None,
         }
     }
 }

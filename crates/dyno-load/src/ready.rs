@@ -1,10 +1,12 @@
 //! From a plan to the load that the engine drives.
 
 use crate::connect;
+use crate::connect::oracledb::Crate;
 use crate::log::{LogError, OpenLog};
 use crate::lua::{Deaf, LuaLoad};
 use crate::plan::{LoadPlan, Server, Work, WorkloadPlan};
 use crate::scripts::Scripts;
+use dyno_engine::backend::blocking::BlockingDriver;
 use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
 use dyno_lua::{Counts, Dialect, LuaError, Voice};
 use dyno_script::{Example, ScriptError, ScriptProgram};
@@ -21,6 +23,8 @@ pub enum Ready {
     Mysql(Load<WireDriver<MySession>, ScriptProgram>),
     /// Through Oracle's protocol.
     Oracle(Load<WireDriver<OraSession>, ScriptProgram>),
+    /// Through Oracle's own crate.
+    OracleByCrate(Load<BlockingDriver<Crate>, ScriptProgram>),
     /// Scripts in Lua through PostgreSQL's protocol.
     PostgresLua(LuaLoad<PgSession>),
     /// Scripts in Lua through MySQL's protocol.
@@ -48,11 +52,14 @@ pub enum LoadError {
     /// An Oracle server cannot be connected to.
     #[error(transparent)]
     Oracle(#[from] oracle::EndpointError),
+    /// Oracle's own crate cannot do what the address of an Oracle server asks for.
+    #[error(transparent)]
+    Crate(#[from] oracle::ClientError),
     /// A log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
     /// Its workloads speak different protocols.
-    #[error("the workloads of one load must speak one protocol, one database's; drive them one by one")]
+    #[error("the workloads of one load must speak one protocol, one database's, by one driver; drive them one by one")]
     Mixed,
     /// A script in Lua for a database that has none.
     #[error("scripts in Lua are for PostgreSQL, MariaDB and MySQL only; write the workload in pgbench's language")]
@@ -110,7 +117,7 @@ impl Ready {
                     false => Self::Mysql(build(plan, to, open_log)?),
                 })
             }
-            Some(Server::Oracle(_)) if lua => Err(LoadError::NoLua),
+            Some(Server::Oracle(_) | Server::OracleByCrate(_)) if lua => Err(LoadError::NoLua),
             Some(Server::Oracle(_)) => {
                 let to = |server: &Server| match server {
                     Server::Oracle(info) => Ok(connect::oracle(info)?),
@@ -118,6 +125,7 @@ impl Ready {
                 };
                 Ok(Self::Oracle(build(plan, to, open_log)?))
             }
+            Some(Server::OracleByCrate(_)) => Ok(Self::OracleByCrate(build_by_crate(plan, open_log)?)),
         }
     }
 
@@ -132,6 +140,7 @@ impl Ready {
             Self::Postgres(load) => of(load),
             Self::Mysql(load) => of(load),
             Self::Oracle(load) => of(load),
+            Self::OracleByCrate(load) => of(load),
             Self::PostgresLua(load) => of(&load.load),
             Self::MysqlLua(load) => of(&load.load),
         }
@@ -150,6 +159,7 @@ impl Ready {
             Self::Postgres(load) => of(load),
             Self::Mysql(load) => of(load),
             Self::Oracle(load) => of(load),
+            Self::OracleByCrate(load) => of(load),
             Self::PostgresLua(load) => vec![Vec::new(); load.load.workloads.len()],
             Self::MysqlLua(load) => vec![Vec::new(); load.load.workloads.len()],
         }
@@ -159,7 +169,7 @@ impl Ready {
     #[must_use]
     pub fn counts(&self) -> Vec<Counts> {
         match self {
-            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) => Vec::new(),
+            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) | Self::OracleByCrate(_) => Vec::new(),
             Self::PostgresLua(load) => load.counts(),
             Self::MysqlLua(load) => load.counts(),
         }
@@ -175,6 +185,7 @@ impl Ready {
             Self::Postgres(load) => drive(load, observer, stop),
             Self::Mysql(load) => drive(load, observer, stop),
             Self::Oracle(load) => drive(load, observer, stop),
+            Self::OracleByCrate(load) => drive(load, observer, stop),
             Self::PostgresLua(load) => load.drive(observer, stop),
             Self::MysqlLua(load) => load.drive(observer, stop),
         }
@@ -225,6 +236,22 @@ fn build<S: Session>(
             session: connector.sessions(),
             endpoints: connector.endpoints,
         };
+        Ok(workload.with(driver, program, log))
+    })
+}
+
+fn build_by_crate(
+    plan: LoadPlan,
+    open_log: &OpenLog<'_>,
+) -> Result<Load<BlockingDriver<Crate>, ScriptProgram>, LoadError> {
+    plan.try_map(|workload| {
+        let Server::OracleByCrate(info) = &workload.driver.server else {
+            return Err(LoadError::Mixed);
+        };
+        let program = scripts(&workload.program)?.program(workload.clients, workload.threads)?;
+        let program = program.telling_each_command(workload.time_commands || workload.trace);
+        let log = workload.log.as_ref().map(|log| open_log(&workload, log)).transpose()?;
+        let driver = BlockingDriver::new(Crate::new(info, program.encode::<OraSession>()?)?);
         Ok(workload.with(driver, program, log))
     })
 }

@@ -52,7 +52,12 @@ fn server() -> impl Strategy<Value = Server> {
         let info = oracle::address::ConnectionInfo::resolve(&address, &|_| None).unwrap();
         Server::Oracle(Box::new(info))
     };
+    let by_crate = move |address: String| match oracle(address) {
+        Server::Oracle(info) => Server::OracleByCrate(info),
+        other => other,
+    };
     prop_oneof![
+        "[a-z]{1,8}".prop_map(move |word| by_crate(format!("oracle://{word}@h/s"))),
         "[a-z]{1,8}".prop_map(move |word| {
             oracle(format!(
                 "oracles://u:{word}@{word},[::1]:7/{word}:dedicated?wallet_location=/{word}"

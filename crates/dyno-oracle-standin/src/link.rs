@@ -243,7 +243,7 @@ impl Link {
                     .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
                     .collect();
             }
-            Some(Misbehaviour::HugePiece | Misbehaviour::WrongProof) | None => {}
+            Some(Misbehaviour::HugePiece | Misbehaviour::UnaskedErrors | Misbehaviour::WrongProof) | None => {}
         }
         let step = self.pieces.write.unwrap_or(bytes.len()).max(1);
         for piece in bytes.chunks(step) {

@@ -101,6 +101,8 @@ pub enum Misbehaviour {
     HugePacket,
     /// The reply says that a piece of it has two gigabytes.
     HugePiece,
+    /// The reply tells of errors of an array's rows, where no array was executed.
+    UnaskedErrors,
     /// Bytes without a meaning.
     Garbage,
     /// The server's own proof is wrong, as that of somebody who does not know the password; with [`Moment::Proof`].

@@ -164,12 +164,25 @@ impl Session {
         }
     }
 
+    fn unasked_errors(&self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        let end = End {
+            batch: &[(0, OracleError::new(1, "unique constraint violated"))],
+            ..self.end(None)
+        };
+        end.write(&mut writer, self.terms);
+        writer.into_bytes()
+    }
+
     pub(crate) fn in_transaction(&self) -> bool {
         self.executor.as_ref().is_some_and(|executor| executor.in_transaction())
     }
 
     fn send(&mut self, writer: Writer, end_of_response: bool) -> Result<(), Ended> {
         let mut message = writer.into_bytes();
+        if self.link.misbehaviour == Some(Misbehaviour::UnaskedErrors) {
+            message = self.unasked_errors();
+        }
         if end_of_response {
             message.push(END_OF_RESPONSE);
         }

@@ -172,13 +172,19 @@ fn how(cells: &[(&Workload, &[Stage])]) -> String {
     };
     let pacing = |(workload, stages): &(&Workload, &[Stage])| pacing(Pacing::of(workload, stages));
     let protocols = cells.iter().map(|(workload, _)| workload.protocol.to_string());
+    let has_driver = cells.iter().any(|(workload, _)| !workload.driver.is_default());
+    let drivers = alternatives(cells.iter().map(|(workload, _)| workload.driver.to_string()));
+    let drivers = match has_driver {
+        true => format!(", driver {drivers}"),
+        false => String::new(),
+    };
     let on = workload.server.as_ref();
     let mut how = format!(
         "{}{}, {}, {}, {}",
         on.map_or_else(String::new, |server| format!("on {server}, ")),
         span(cells.iter().map(|(workload, _)| workload.clients), "client"),
         span(cells.iter().map(|(workload, _)| workload.threads), "thread"),
-        alternatives(protocols),
+        alternatives(protocols) + &drivers,
         alternatives(cells.iter().map(pacing)),
     );
     if !workload.start_delay.is_zero() {

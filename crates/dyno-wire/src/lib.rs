@@ -44,13 +44,13 @@ mod unreached;
 pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
 pub use mysql::{LocalData, MyConfig, MyError, MySession, MyStatement};
-pub use oracle::{OraConfig, OraError, OraRows, OraSession, OraStatement};
+pub use oracle::{OraConfig, OraError, OraKind, OraRows, OraSession, OraStatement};
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, LogInMethod,
     OtherDatabase, PgConfig, PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
 };
 pub use protocol::{Protocol, UnknownProtocol};
-pub use results::{CapturedResult, MOST_KEPT, ResultTooLarge, Row};
+pub use results::{CapturedResult, MOST_KEPT, ResultTooLarge, Room, Row};
 pub use server_error::ServerError;
 pub use session::{Cancel, Event, Parameters, Preparation, Redirect, Reply, Session, TransactionStatus};
 pub use unreached::{Place, SOCKET, Unreached};

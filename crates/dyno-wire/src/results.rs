@@ -36,7 +36,7 @@ pub struct ResultTooLarge {
 
 /// What may still be kept of one reply, in bytes of memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub struct Room {
     rows: usize,
     /// Of the results themselves and the names of their columns.
     descriptions: usize,
@@ -90,7 +90,7 @@ impl CapturedResult {
     }
 
     /// Takes in the next row, as far as there is room.
-    pub(crate) fn push(&mut self, row: Row, room: &mut Room) {
+    pub fn push(&mut self, row: Row, room: &mut Room) {
         let text: usize = row.iter().flatten().map(String::len).sum();
         let size = size_of::<Row>() + row.len() * size_of::<Option<String>>() + text;
         match room.rows.checked_sub(size) {

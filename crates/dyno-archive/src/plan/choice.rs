@@ -60,6 +60,26 @@ choice! {
 }
 
 choice! {
+    /// What speaks to the server for the clients.
+    #[derive(Default)]
+    Driver {
+        /// Sessions of dyno's own.
+        #[default]
+        Dyno = "dyno",
+        /// Oracle's own crate of this name.
+        Oracledb = "oracledb",
+    }
+}
+
+impl Driver {
+    /// Whether it is the one that is used unless another is asked for.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+choice! {
     /// How much of an experiment is done.
     Size {
         /// The shape of the results in minutes, loading included.

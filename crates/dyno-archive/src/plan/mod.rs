@@ -20,7 +20,7 @@ mod value;
 
 pub use address::Address;
 pub use asked::{Check, Expect, Limit, Question, When, rows_in_words};
-pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
+pub use choice::{Cache, Driver, OnFailure, Order, Path, Protocol, Size, State};
 pub use error_limit::ErrorLimit;
 pub use place::{Place, padded};
 pub use planned_run::PlannedRun;

@@ -1,8 +1,8 @@
 //! The exact work of a run.
 
 use super::{
-    Address, Cache, Check, FurtherServer, Instances, LuaScript, Path, Place, Protocol, Question, Scripts, Size, Span,
-    State, Value, padded, secret,
+    Address, Cache, Check, Driver, FurtherServer, Instances, LuaScript, Path, Place, Protocol, Question, Scripts, Size,
+    Span, State, Value, padded, secret,
 };
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
@@ -143,6 +143,9 @@ pub struct Workload {
     pub threads: usize,
     /// How statements are sent.
     pub protocol: Protocol,
+    /// What speaks to the server.
+    #[serde(default, skip_serializing_if = "Driver::is_default")]
+    pub driver: Driver,
     /// Transactions asked for per second over all clients (open loop); `None`: as many as complete (closed loop).
     pub rate_per_s: Option<f64>,
     /// How many transactions each client is to have; `None`: as many as fit into the phases.

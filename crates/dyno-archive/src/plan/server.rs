@@ -123,7 +123,7 @@ impl Resolved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Protocol, Scripts, Workload};
+    use crate::plan::{Driver, Protocol, Scripts, Workload};
     use std::time::Duration;
 
     fn workload(name: &str, server: Option<&str>) -> Workload {
@@ -132,6 +132,7 @@ mod tests {
             clients: 1,
             threads: 1,
             protocol: Protocol::default(),
+            driver: Driver::default(),
             rate_per_s: None,
             transactions_per_client: None,
             start_delay: Duration::ZERO,

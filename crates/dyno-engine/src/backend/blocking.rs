@@ -39,7 +39,8 @@ pub trait Connection: Send {
     /// Executes the statement of this number, making it known first if need be.
     ///
     /// # Errors
-    /// The connection is gone. What the server refuses is an [`Answer`].
+    /// The connection is gone; if the server has said why, that is a [`ServerError`] in the error. What the server
+    /// refuses is an [`Answer`].
     fn execute(&mut self, statement: usize, parameters: &impl Parameters, results: bool) -> io::Result<Answer>;
 
     /// Executes this text.
@@ -241,7 +242,8 @@ impl<C: Connection> BlockingBackend<C> {
             }
             Err(cause) => {
                 self.connection = None;
-                self.error = None;
+                let said = cause.get_ref().and_then(|said| said.downcast_ref::<ServerError>());
+                self.error = said.cloned();
                 self.told.push_back(Told::Lost(cause));
                 None
             }

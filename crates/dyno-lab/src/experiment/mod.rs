@@ -9,6 +9,7 @@ mod builtin;
 mod diagnostic;
 mod dialect;
 mod document;
+mod driver;
 mod duration;
 mod factor;
 pub(crate) mod mention;
@@ -32,7 +33,8 @@ pub(crate) use set::TARGET;
 use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
 use dyno_archive::plan::{
-    Address, Cache, Check, Levels, Path, Place, Protocol, Publication, Question, Scripts, Size, Span, State, Value,
+    Address, Cache, Check, Driver, Levels, Path, Place, Protocol, Publication, Question, Scripts, Size, Span, State,
+    Value,
 };
 use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
@@ -119,6 +121,9 @@ struct WorkloadPlan {
     /// `None`: as many as the machine has cores for.
     threads: Option<usize>,
     protocol: Protocol,
+    driver: Driver,
+    /// The file and the line that say so.
+    driver_place: Option<String>,
     rate_per_s: Option<f64>,
     start_delay: Duration,
     scripts: WorkPlan,

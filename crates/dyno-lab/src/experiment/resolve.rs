@@ -3,9 +3,11 @@
 use super::placeholder::substitute;
 use super::plan::Design;
 use super::set::{STAGE, WORKLOAD};
-use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkPlan, WorkloadPlan, address, servers};
+use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkPlan, WorkloadPlan, address, driver, servers};
 use dyno_analysis::summary::metrics;
-use dyno_archive::plan::{Check, Data, Expect, Fill, Question, Resolved, Scripts, Size, Stage, Value, Workload};
+use dyno_archive::plan::{
+    Check, Data, Driver, Expect, Fill, Question, Resolved, Scripts, Size, Stage, Value, Workload,
+};
 use dyno_script::Rows;
 use indexmap::IndexMap;
 use std::time::Duration;
@@ -100,6 +102,7 @@ impl Experiment {
         let (further, instances) = servers::further(self.servers, &parameters, size, cores)?;
         let checks = servers::asked(checks, "check", |check| &mut check.question, &instances)?;
         let outputs = servers::asked(outputs, "output", |output| output, &instances)?;
+        let drivers = driver::Places::of(&self.workloads);
         let workloads = self.workloads.into_iter().filter(|plan| runs(&plan.name));
         let workloads = workloads.map(|plan| Ok((plan.sum, plan.resolved(cores, &parameters)?)));
         let workloads = servers::on_instances(workloads.collect::<Result<_, _>>()?, &instances)?;
@@ -128,7 +131,7 @@ impl Experiment {
                 .iter()
                 .fold(Duration::ZERO, |sum, stage| sum.saturating_add(stage.lasts)),
         };
-        servers::checked(Resolved {
+        let resolved = servers::checked(Resolved {
             server_name: self.server_name,
             servers: further,
             data: Data {
@@ -165,7 +168,9 @@ impl Experiment {
             metrics,
             checks,
             outputs,
-        })
+        })?;
+        drivers.check(&resolved)?;
+        Ok(resolved)
     }
 }
 
@@ -294,10 +299,15 @@ impl WorkloadPlan {
             }
         };
         Ok(Workload {
-            threads: self.threads.unwrap_or(cores).clamp(1, self.clients),
+            // A driver that blocks has a thread for each client.
+            threads: match self.driver {
+                Driver::Dyno => self.threads.unwrap_or(cores).clamp(1, self.clients),
+                Driver::Oracledb => self.clients,
+            },
             name: self.name,
             clients: self.clients,
             protocol: self.protocol,
+            driver: self.driver,
             rate_per_s: self.rate_per_s,
             transactions_per_client: None,
             start_delay: self.start_delay,

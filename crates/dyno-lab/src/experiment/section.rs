@@ -28,6 +28,12 @@ impl Source<'_> {
         self.complain(span, message, help)
     }
 
+    /// The file and the line of `span`, for what is found out when the file is no longer at hand.
+    pub fn line_of(&self, span: &Range<usize>) -> String {
+        let before = self.text.get(..span.start).unwrap_or_default();
+        format!("{}:{}", self.path.display(), before.matches('\n').count() + 1)
+    }
+
     /// Lines, and characters in the last line, before the content of the text in quotes at `span`. `None` for texts
     /// with escapes, which take up more places in the file than they stand for.
     pub fn literal(&self, span: &Range<usize>) -> Option<(usize, usize)> {

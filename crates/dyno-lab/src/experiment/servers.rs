@@ -6,7 +6,7 @@ use super::set::{SERVER_NAMES, SETTINGS, TARGET, dotted};
 use super::{Experiment, SetError, WorkloadPlan};
 use dyno_analysis::summary::metrics;
 use dyno_archive::plan::{Address, Foreign, FurtherServer, Instances, Question, Resolved, Size, Value, Workload};
-use dyno_target::target::{EMBEDDED, product};
+use dyno_target::target::{EMBEDDED, Product, product};
 use indexmap::IndexMap;
 
 /// More servers than one machine bears.
@@ -206,16 +206,8 @@ pub(super) fn checked(mut experiment: Resolved) -> Result<Resolved, SetError> {
         let reason = "each of these servers needs another one of them to be up first".to_owned();
         return Err(invalid("servers", &circle.join(", "), reason));
     }
-    let kind = |server: &str| {
-        let target = match experiment.further(server) {
-            None => &experiment.target,
-            Some(further) => &further.target,
-        };
-        // What is not built in is refused when the target is looked at.
-        product(target.as_ref().map_or(EMBEDDED, Address::given)).ok()
-    };
     let mut driven = experiment.workloads.iter().filter_map(|workload| {
-        let product = kind(experiment.server_of(workload))?;
+        let product = product_of(&experiment, experiment.server_of(workload))?;
         Some((workload, product))
     });
     if let Some((first, product)) = driven.next()
@@ -232,6 +224,15 @@ pub(super) fn checked(mut experiment: Resolved) -> Result<Resolved, SetError> {
         return Err(invalid("workload", &format!("{}+{}", first.name, other.name), reason));
     }
     Ok(experiment)
+}
+
+/// What database a server is; `None`: none that is built in, which is refused when the target is looked at.
+pub(super) fn product_of(experiment: &Resolved, server: &str) -> Option<&'static dyn Product> {
+    let target = match experiment.further(server) {
+        None => &experiment.target,
+        Some(further) => &further.target,
+    };
+    product(target.as_ref().map_or(EMBEDDED, Address::given)).ok()
 }
 
 /// A replica is a server of the kind and version that it follows.

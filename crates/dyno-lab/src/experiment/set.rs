@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 use std::time::Duration;
 
 /// Names every experiment has; each reaches all workloads. A parameter may not be called so.
-pub(super) const WORKLOAD_NAMES: [&str; 5] = ["clients", "threads", "protocol", "rate", "start_delay"];
+pub(super) const WORKLOAD_NAMES: [&str; 6] = ["clients", "threads", "protocol", "driver", "rate", "start_delay"];
 /// Names of the phases' values.
 pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
 /// Names of what is there before a run: the database, the way to it, its data; and which workloads run.
@@ -82,8 +82,8 @@ pub enum SetError {
 impl Experiment {
     /// Sets one value.
     ///
-    /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or
-    /// `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`
+    /// `name` is a parameter; `clients`, `threads`, `protocol`, `driver`, `rate` or `start_delay` for all workloads,
+    /// or `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`
     /// or `workload`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME` of one;
     /// `SERVER.target`, `.path`, `.locale`, `.state`, `.cache` or `SERVER.settings.NAME` of a server beside the main
     /// one; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
@@ -379,6 +379,10 @@ impl WorkloadPlan {
                 self.threads = Some(threads);
             }
             "protocol" => self.protocol = value.to_string().parse()?,
+            "driver" => {
+                self.driver = value.to_string().parse()?;
+                self.driver_place = None;
+            }
             "start_delay" => self.start_delay = parse_duration(&value.to_string())?,
             _ => self.rate_per_s = Some(rate(value)?),
         }

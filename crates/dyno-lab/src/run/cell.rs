@@ -94,7 +94,7 @@ impl Bench<'_> {
         let scripts = workload::scripts(experiment, seed, lexis, self.stop)?;
         let workloads = experiment.workloads.iter();
         let reached: Vec<_> = workloads
-            .map(|workload| of(experiment.server_of(workload)).database.reach().into())
+            .map(|workload| workload::server(of(experiment.server_of(workload)).database.reach(), workload.driver))
             .collect();
         let load = workload::plan(experiment, scripts, &reached, self.threads.clone());
         // Before scripts do anything.

@@ -354,7 +354,7 @@ mod tests {
     use super::*;
     use dyno_analysis::progress::Live;
     use dyno_analysis::summary::summary_of;
-    use dyno_archive::plan::{PlannedRun, Protocol, Resolved, Scripts, Workload};
+    use dyno_archive::plan::{Driver, PlannedRun, Protocol, Resolved, Scripts, Workload};
     use dyno_archive::summary::WorkloadFacts;
     use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord, RunState};
     use dyno_record::{LatencyHistogram, Recording};
@@ -381,6 +381,7 @@ mod tests {
             clients: 2,
             threads: 1,
             protocol: Protocol::Simple,
+            driver: Driver::default(),
             rate_per_s: None,
             transactions_per_client: Some(5),
             start_delay: Duration::ZERO,

@@ -3,11 +3,12 @@
 use super::RunError;
 use super::target::lexis;
 use crate::lua::loadable;
-use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
+use dyno_archive::plan::{Driver, Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{Load, Pacing, Phase, Preparing, Stop, ThreadOptions};
 use dyno_load::{Access, Given, LoadError, LoadPlan, ScriptText, Scripts, Server, Work};
 use dyno_lua::Dialect;
 use dyno_script::{Defined, Lexis, ScriptError};
+use dyno_target::target::Reach;
 use std::time::Duration;
 
 /// Variables that every script has.
@@ -112,6 +113,14 @@ fn check(scripts: &Scripts) -> Result<(), ScriptError> {
         script.check_defined(&defined, &parsed.symbols, parameterized)?;
     }
     Ok(())
+}
+
+/// How clients reach a server by this driver.
+pub(super) fn server(reach: Reach<'_>, driver: Driver) -> Server {
+    match (driver, reach) {
+        (Driver::Oracledb, Reach::Oracle(info)) => Server::OracleByCrate(Box::new(info.clone())),
+        (_, reach) => reach.into(),
+    }
 }
 
 /// The whole load, with what [`scripts`] gave; `servers` says how clients reach the server of each workload.

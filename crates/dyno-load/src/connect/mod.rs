@@ -2,6 +2,7 @@
 
 mod mysql;
 mod oracle;
+pub mod oracledb;
 mod postgres;
 
 pub use mysql::connector as mysql;

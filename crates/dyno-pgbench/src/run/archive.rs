@@ -3,7 +3,7 @@
 
 use crate::message;
 use crate::options::Options;
-use dyno_archive::plan::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
+use dyno_archive::plan::{Driver, ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_engine::Stop;
 use dyno_lab::run::{Entry, Progress, RunError, RunRecording};
 use dyno_target::postgres::PostgresDatabase;
@@ -71,6 +71,7 @@ fn experiment(options: &Options) -> Resolved {
             dyno_wire::Protocol::Extended => Protocol::Extended,
             dyno_wire::Protocol::Prepared => Protocol::Prepared,
         },
+        driver: Driver::default(),
         rate_per_s: options.rate_per_s,
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         start_delay: Duration::ZERO,

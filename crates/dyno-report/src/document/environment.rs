@@ -400,6 +400,10 @@ fn host(runs: &[&RunRecord]) -> Table {
 
 fn workloads(experiment: &Resolved) -> Vec<Block> {
     let several = !experiment.servers.is_empty();
+    let has_driver = experiment
+        .workloads
+        .iter()
+        .any(|workload| !workload.driver.is_default());
     let row = |workload: &Workload| {
         vec![
             words(workload.name.as_str()),
@@ -407,6 +411,7 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
             exactly(workload.clients as u64),
             exactly(workload.threads as u64),
             words(workload.protocol.to_string()),
+            words(if has_driver { workload.driver.as_str() } else { "" }),
             words(pacing(Pacing::of(workload, &experiment.stages))),
         ]
     };
@@ -418,6 +423,7 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
             number("clients", ""),
             number("threads", ""),
             text("protocol"),
+            text("driver"),
             text("loop"),
         ],
         rows: experiment.workloads.iter().map(row).collect(),

@@ -100,6 +100,7 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
             "disable" => Protocol::Simple,
             _ => Protocol::Prepared,
         },
+        driver: Default::default(),
         rate_per_s: limits.rate_per_s,
         transactions_per_client: None,
         start_delay: Duration::ZERO,

@@ -144,26 +144,35 @@ impl ConnectionInfo {
         })
     }
 
-    /// The same to the first of the hosts.
-    fn connect_first(&self, stop: &StopFlag) -> Result<Client, ClientError> {
+    /// What Oracle's crate connects to the first of the hosts with.
+    ///
+    /// # Errors
+    /// The crate cannot do what the address asks for.
+    pub fn of_crate(&self) -> Result<Config, ClientError> {
         if self
             .tls
             .as_ref()
             .is_some_and(|tls| !tls.matches_host || tls.server_name.is_some())
         {
             return Err(self.refused(
-                "what is asked beside the load goes through Oracle's own crate, which always checks that the server's \
-                 certificate is for the host; leave out ssl_server_dn_match and ssl_server_cert_dn",
+                "Oracle's own crate, through which everything goes that is not asked by dyno's own sessions, always \
+                 checks that the server's certificate is for the host; leave out ssl_server_dn_match and \
+                 ssl_server_cert_dn",
                 false,
             ));
         }
-        let config = self.config().map_err(|error| self.unconnected(error))?;
+        // With TLS of two kinds in one program, the crate asks which one it is to take.
+        static CHOICE: Once = Once::new();
+        CHOICE.call_once(|| {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        });
+        self.config().map_err(|error| self.unconnected(error))
+    }
+
+    /// The same as [`connect_heeding`](Self::connect_heeding) to the first of the hosts.
+    fn connect_first(&self, stop: &StopFlag) -> Result<Client, ClientError> {
+        let config = self.of_crate()?;
         let connect = move || {
-            // With TLS of two kinds in one program, the crate asks which one it is to take.
-            static CHOICE: Once = Once::new();
-            CHOICE.call_once(|| {
-                let _ = rustls::crypto::ring::default_provider().install_default();
-            });
             let connection = oracledb::connect(config)?;
             connection.set_module(BESIDE)?;
             Ok(connection)

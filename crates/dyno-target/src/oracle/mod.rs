@@ -29,6 +29,7 @@ mod settings;
 mod statement;
 mod text;
 mod traits;
+mod unharmed;
 mod views;
 mod worker;
 
@@ -42,6 +43,7 @@ use std::sync::Arc;
 pub use client::{Client, ClientError};
 pub use database::OracleDatabase;
 pub use endpoint::EndpointError;
+pub use unharmed::unharmed;
 
 /// What a block adds to each row: three bytes before it and two in the block's directory of rows (Oracle Database
 /// Concepts, "Row Format").

@@ -4,9 +4,9 @@
 //! with it: the thread ends when the server has answered. And a crate that panics (it is young, and takes some of what
 //! a server sends for granted) loses its connection, no more.
 
+use super::unharmed;
 use crate::target::StopFlag;
 use oracledb::{Connection, Error};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -48,25 +48,27 @@ impl Worker {
         let (jobs, asked) = mpsc::channel::<Job>();
         let (tell, told) = mpsc::sync_channel(1);
         let work = move || {
-            let connection = match catch_unwind(AssertUnwindSafe(connect)) {
-                Ok(Ok(connection)) => connection,
+            let connection = match unharmed(connect) {
+                Some(Ok(connection)) => connection,
                 failed => {
                     // Nobody listens if it was given up.
                     let _ = tell.send(failed.map(|connected| connected.map(drop)));
                     return;
                 }
             };
-            let _ = tell.send(Ok(Ok(())));
+            let _ = tell.send(Some(Ok(())));
             while let Ok(job) = asked.recv() {
                 job(&connection);
             }
+            // Taking leave is a call, too.
+            unharmed(|| drop(connection));
         };
         let thread = thread::Builder::new().name("oracle".to_owned()).spawn(work);
         thread.map_err(Unanswered::NoThread)?;
         match answer(&told, Some(limit), stop)? {
-            Ok(Ok(())) => Ok(Self { jobs: Some(jobs) }),
-            Ok(Err(error)) => Err(Unanswered::Failed(error)),
-            Err(_) => Err(Unanswered::Broken),
+            Some(Ok(())) => Ok(Self { jobs: Some(jobs) }),
+            Some(Err(error)) => Err(Unanswered::Failed(error)),
+            None => Err(Unanswered::Broken),
         }
     }
 
@@ -79,7 +81,7 @@ impl Worker {
     ) -> Result<T, Unanswered> {
         let (tell, told) = mpsc::sync_channel(1);
         let job: Job = Box::new(move |connection| {
-            let _ = tell.send(catch_unwind(AssertUnwindSafe(|| work(connection))));
+            let _ = tell.send(unharmed(|| work(connection)));
         });
         let jobs = self.jobs.as_ref().ok_or(Unanswered::Broken)?;
         let answered = match jobs.send(job) {
@@ -87,9 +89,9 @@ impl Worker {
             Err(_) => Err(Unanswered::Broken),
         };
         match answered {
-            Ok(Ok(Ok(done))) => Ok(done),
-            Ok(Ok(Err(error))) => Err(Unanswered::Failed(error)),
-            Ok(Err(_)) => {
+            Ok(Some(Ok(done))) => Ok(done),
+            Ok(Some(Err(error))) => Err(Unanswered::Failed(error)),
+            Ok(None) => {
                 self.jobs = None;
                 Err(Unanswered::Broken)
             }

@@ -122,9 +122,9 @@ pub(super) fn write_first(config: &OraConfig, out: &mut Vec<u8>) {
 
 /// How a session represents what it is sent as text and sends as text, so that scripts do not depend on where the
 /// client is: numbers with a point, and dates as other databases have them.
-const SETTINGS: &[u8] = b"ALTER SESSION SET TIME_ZONE='+00:00' NLS_LANGUAGE='AMERICAN' NLS_TERRITORY='AMERICA' \
-    NLS_NUMERIC_CHARACTERS='.,' NLS_DATE_FORMAT='YYYY-MM-DD HH24:MI:SS' \
-    NLS_TIMESTAMP_FORMAT='YYYY-MM-DD HH24:MI:SS.FF' NLS_TIMESTAMP_TZ_FORMAT='YYYY-MM-DD HH24:MI:SS.FF TZH:TZM'\0";
+pub(super) const SETTINGS: &str = "ALTER SESSION SET TIME_ZONE='+00:00' NLS_LANGUAGE='AMERICAN' \
+    NLS_TERRITORY='AMERICA' NLS_NUMERIC_CHARACTERS='.,' NLS_DATE_FORMAT='YYYY-MM-DD HH24:MI:SS' \
+    NLS_TIMESTAMP_FORMAT='YYYY-MM-DD HH24:MI:SS.FF' NLS_TIMESTAMP_TZ_FORMAT='YYYY-MM-DD HH24:MI:SS.FF TZH:TZM'";
 
 /// The second step, and how the server's proof is checked.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Authentication {
         pairs.push("SESSION_CLIENT_CHARSET", capabilities::UTF8.to_string().as_bytes(), 0);
         pairs.push("SESSION_CLIENT_DRIVER_NAME", b"dyno", 0);
         pairs.push("SESSION_CLIENT_VERSION", b"0", 0);
-        pairs.push("AUTH_ALTER_SESSION", SETTINGS, 1);
+        pairs.push("AUTH_ALTER_SESSION", format!("{SETTINGS}\0").as_bytes(), 1);
         pairs.write(&config.user, AS_USUAL | WITH_PASSWORD, out);
         Ok(Self { key })
     }

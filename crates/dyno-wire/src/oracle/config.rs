@@ -50,6 +50,9 @@ impl Default for OraConfig {
 }
 
 impl OraConfig {
+    /// What sessions are told of how they represent values as text. Another client that is to get the same executes it.
+    pub const SETTINGS: &str = super::authentication::SETTINGS;
+
     /// The `connect_data` for a service of this name.
     #[must_use]
     pub fn service(name: &str) -> String {

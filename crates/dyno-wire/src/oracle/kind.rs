@@ -7,7 +7,7 @@
 
 /// What is done with a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// It returns rows.
     Query,
     /// It changes rows, and can be executed again by its cursor.
@@ -28,12 +28,12 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Whether the server keeps what it has parsed, to execute it again.
-    pub(super) const fn is_kept(self) -> bool {
+    pub const fn is_kept(self) -> bool {
         matches!(self, Self::Query | Self::Change | Self::Block)
     }
 
     /// What a text is, and the text as Oracle takes it.
-    pub(super) fn of(text: &[u8]) -> (Self, &[u8]) {
+    pub fn of(text: &[u8]) -> (Self, &[u8]) {
         let mut words = Words(text);
         let first = words.next();
         let (kind, alone) = match first.to_ascii_lowercase().as_slice() {

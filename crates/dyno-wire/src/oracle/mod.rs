@@ -35,6 +35,7 @@ mod writer;
 pub use bulk::OraRows;
 pub use config::OraConfig;
 pub use error::OraError;
+pub use kind::Kind as OraKind;
 pub use session::OraSession;
 pub use statement::OraStatement;
 

@@ -46,6 +46,13 @@ pub(super) fn is_one(text: &[u8]) -> bool {
     encode(text, &mut [0; LONGEST]).is_some()
 }
 
+/// `text` without an exponent, if it is a number.
+pub(super) fn plain(text: &[u8]) -> Option<String> {
+    let mut number = [0; LONGEST];
+    let length = encode(text, &mut number)?;
+    decode(&number[..length])
+}
+
 impl Decimal {
     #[inline]
     fn parse(text: &[u8]) -> Option<Self> {
@@ -260,6 +267,19 @@ mod tests {
         assert_eq!(encoded(&format!("1{}", "0".repeat(100))).unwrap().len(), 2);
         // An odd number of digits before the point leaves room for 39.
         assert_eq!(encoded(&format!("1.{}", "1".repeat(39))), None);
+    }
+
+    #[test]
+    fn numbers_can_do_without_exponents() {
+        for (text, expected) in [
+            ("12.50", Some("12.5")),
+            ("1e+20", Some("100000000000000000000")),
+            ("-1.5e-07", Some("-0.00000015")),
+            ("007", None),
+            ("x", None),
+        ] {
+            assert_eq!(plain(text.as_bytes()).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -10,6 +10,20 @@ pub(super) const NO_DATA: u32 = 1403;
 /// The longest text of an error that is shown of a server that has not let us in.
 const LONGEST: usize = 512;
 
+impl ServerError {
+    /// The error that an Oracle server reports by this number and text, to whichever client.
+    #[must_use]
+    pub fn of_oracle(number: u32, text: &str) -> Self {
+        of(number, text.as_bytes())
+    }
+
+    /// The same of a server, or its listener, that has not let us in.
+    #[must_use]
+    pub fn of_oracle_refusal(number: u32, text: &str) -> Self {
+        of_refusal(number, text.as_bytes())
+    }
+}
+
 /// An error of this number and text.
 pub(super) fn of(number: u32, text: &[u8]) -> ServerError {
     let code = code(number);

@@ -108,38 +108,43 @@ impl OraStatement {
 
     /// What tells it from a workload's other statements.
     #[inline]
-    pub(super) fn index(&self) -> usize {
+    pub fn index(&self) -> usize {
         self.0.index
     }
 
     /// What it is.
     #[inline]
-    pub(super) fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
     /// Whether the server must know it before it is executed, and knows it from then on.
     #[inline]
-    pub(super) fn is_kept(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.0.protocol == Protocol::Prepared && self.0.kind.is_kept()
     }
 
     /// Its text as it is parsed.
-    pub(super) fn text(&self) -> &[u8] {
+    pub fn text(&self) -> &[u8] {
         &self.0.text
     }
 
     /// Which value each placeholder stands for; none in the simple protocol, whose text has the values in it.
     #[inline]
-    pub(super) fn order(&self) -> &[usize] {
+    pub fn order(&self) -> &[usize] {
         match self.0.protocol {
             Protocol::Simple => &[],
             _ => &self.0.order,
         }
     }
 
+    /// A value without an exponent, if it is one that is bound as NUMBER; `None`: it is bound as text.
+    pub fn number(value: &[u8]) -> Option<String> {
+        super::number::plain(value)
+    }
+
     /// Appends the text that an execution of its own carries.
-    pub(super) fn write_text(&self, parameters: &impl Parameters, out: &mut Vec<u8>) {
+    pub fn write_text(&self, parameters: &impl Parameters, out: &mut Vec<u8>) {
         if self.0.protocol != Protocol::Simple {
             return out.extend_from_slice(&self.0.text);
         }

@@ -111,6 +111,61 @@ fn the_studies_run_on_it_and_are_reported() {
     clean(&[]).shows("nothing");
 }
 
+#[test]
+fn two_drivers_are_compared_and_named() {
+    let (desk, oracle) = (Desk::new(), start("e2e_oracle_drivers", Profile::V23));
+    let words = ["pk-select", "--set", "driver=dyno,oracledb", "--set", "clients=2"];
+    let once = ["--set", "plan.repetitions=1"];
+    let all = words.iter().chain(&TINY).chain(&once).copied();
+    let ended = desk.alone_on(&oracle.target, all).expect(0);
+    assert!(ended.stdout.contains("oracledb"), "{ended:?}");
+    assert!(!ended.stderr.contains(SECRET), "{ended:?}");
+    assert_eq!(run_folders(&desk.archive()).len(), 2);
+    for run in run_folders(&desk.archive()) {
+        let number = |row: &std::collections::HashMap<String, String>| row["transactions"].parse::<u64>().unwrap();
+        let transactions: u64 = run.rows("intervals.csv").iter().map(number).sum();
+        assert!(transactions > 20, "{transactions}");
+    }
+    let report = desk.dyno("report --format json --output -").expect(0).stdout;
+    for words in ["\"driver\"", "oracledb", "errors"] {
+        assert!(report.contains(words), "no {words} in {report}");
+    }
+    desk.assert_nowhere(SECRET);
+    // A single run with the other driver says so, too.
+    let words = ["pk-select", "--set", "driver=oracledb", "--set", "clients=2"];
+    desk.alone_on(&oracle.target, words.iter().chain(&TINY).copied())
+        .expect(0);
+    let report = desk.dyno("report --format json --output -").expect(0).stdout;
+    assert!(report.contains("oracledb"), "{report}");
+}
+
+#[test]
+fn a_driver_that_cannot_be_is_refused() {
+    let desk = Desk::new();
+    let file = desk.path().join("mine.toml");
+    let text = |driver: &str| {
+        format!("title = \"mine\"\n[[workload]]\ndriver = \"{driver}\"\nscript = \"select 1 from dual;\"\n")
+    };
+    std::fs::write(&file, text("oracle")).unwrap();
+    let ended = desk.dyno("run mine.toml --dry-run").expect(1);
+    for words in [
+        "mine.toml:3:10: `driver` cannot be `oracle`",
+        "expected one of dyno, oracledb",
+    ] {
+        assert!(ended.stderr.contains(words), "{ended:?}");
+    }
+    std::fs::write(&file, text("oracledb")).unwrap();
+    let ended = desk.dyno("run mine.toml --dry-run").expect(1);
+    for words in [
+        "cannot be `oracledb`",
+        "mine.toml:3",
+        "the target is PostgreSQL",
+        "--target oracle://",
+    ] {
+        assert!(ended.stderr.contains(words), "{ended:?}");
+    }
+}
+
 /// A load that changes rows by key, which others may lock.
 const DISTURBED: &str = r#"
 title    = "Disturbed"

@@ -129,6 +129,10 @@ fn wrong_values() {
             "unknown protocol",
             workload_complaint("script = \"select 1\"\nprotocol = \"binary\""),
         ),
+        (
+            "unknown driver",
+            workload_complaint("script = \"select 1\"\ndriver = \"oracle\""),
+        ),
         ("negative rate", workload_complaint("script = \"select 1\"\nrate = -5")),
         ("setting name", complaint("[server]\nsettings.\"a b\" = 5")),
     ]);

@@ -6,18 +6,19 @@ use crate::experiment::section::{Section, list, scalar};
 use crate::experiment::set::{PLAN, SETTINGS, STAGE, WORKLOAD_NAMES};
 use crate::experiment::{WorkPlan, WorkloadPlan, text_file};
 use crate::lua::{OPTIONS, Purpose};
-use dyno_archive::plan::{Protocol, Script, Scripts, WeightedScript};
+use dyno_archive::plan::{Driver, Protocol, Script, Scripts, WeightedScript};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const WORKLOAD_KEYS: [&str; 14] = [
+pub(super) const WORKLOAD_KEYS: [&str; 15] = [
     "name",
     "clients",
     "threads",
     "protocol",
+    "driver",
     "rate",
     "start_delay",
     "script",
@@ -66,6 +67,8 @@ impl Reader<'_> {
                 clients: 1,
                 threads: None,
                 protocol: Protocol::default(),
+                driver: Driver::default(),
+                driver_place: None,
                 rate_per_s: None,
                 start_delay: Duration::ZERO,
                 scripts,
@@ -81,6 +84,8 @@ impl Reader<'_> {
                     })?;
                 }
             }
+            // What it can be depends on the target, which is not known yet.
+            workload.driver_place = section.get("driver").map(|value| self.source.line_of(&value.span()));
             self.experiment.workloads.push(workload);
         }
         Ok(())

@@ -218,7 +218,7 @@ impl ConnectionInfo {
 
     /// The same with this host alone.
     #[must_use]
-    pub(super) fn narrowed(&self, host: &Host) -> Self {
+    pub fn narrowed(&self, host: &Host) -> Self {
         Self {
             host: host.clone(),
             others: Vec::new(),

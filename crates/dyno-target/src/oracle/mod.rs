@@ -13,13 +13,16 @@ pub mod sampler;
 pub mod sizes;
 
 mod client;
+mod connections;
 mod database;
 mod endpoint;
 mod error;
+mod examine;
 mod external;
 mod load;
 mod lock;
 mod own_data;
+mod own_session;
 mod parameters;
 mod plans;
 mod rights;

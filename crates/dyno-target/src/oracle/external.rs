@@ -7,10 +7,11 @@ use super::lock::{ServerLock, identity};
 use super::parameters::Parameters;
 use super::rights::refusable;
 use super::settings::{self, SystemChange};
+use super::trial::OracleTrial;
 use super::{connect_until, connections, data, examine, own_data, reachable_until};
 use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
-    Wanted,
+    Trial, Wanted,
 };
 use dyno_record::Finding;
 use std::sync::Arc;
@@ -53,6 +54,10 @@ impl External for ConnectionInfo {
 
     fn examine(&self, clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
         examine::examine(self, clients, stop)
+    }
+
+    fn trial(&self) -> Option<Box<dyn Trial>> {
+        Some(Box::new(OracleTrial::of(self)))
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {

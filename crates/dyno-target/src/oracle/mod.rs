@@ -31,6 +31,7 @@ mod settings;
 mod statement;
 mod text;
 mod traits;
+mod trial;
 mod views;
 mod worker;
 

@@ -1,6 +1,6 @@
 //! A server that is there already and not dyno's own: it is reserved, set only as far as it may be, and put back.
 
-use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Unset, Wanted};
+use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Trial, Unset, Wanted};
 use dyno_record::{Finding, Topic};
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +63,11 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
             Ok(server) => Finding::ok(Topic::Server, "server", format!("{server} lets this role in")),
             Err(error) => Finding::problem(Topic::Server, "server", error.to_string()),
         }]
+    }
+
+    /// A trial of what dyno does on servers of this kind; `None`: there is none, as the tests make real ones do it.
+    fn trial(&self) -> Option<Box<dyn Trial>> {
+        None
     }
 
     /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.

@@ -21,6 +21,8 @@ use dyno_record::{Finding, Mark, Topic};
 use dyno_wire::{OraAgreed, OraError, OraVerifier, WireError};
 use std::collections::BTreeSet;
 
+pub(super) use server::spoken;
+
 /// What is known of the server from the beginning.
 struct About {
     /// How it is reached: the first host that lets us in.

@@ -5,7 +5,7 @@ use crate::doctor::PAGE;
 use crate::failure::Failure;
 use crate::{interrupt, say};
 use dyno_engine::Stop;
-use dyno_lab::doctor::{Request, Tally, TrialRequest, can_be_tried, examine, is_worth_a_trial, trial as make};
+use dyno_lab::doctor::{Request, TRIAL, Tally, TrialRequest, can_be_tried, examine, is_worth_a_trial, trial as make};
 use dyno_lab::run::Emergency;
 use dyno_report as report;
 use std::fs::File;
@@ -13,8 +13,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What an account begins with.
-const PREFACE: &str = "An account of a trial of an Oracle server, for dyno's authors. It holds no password; look through \
-                       it before you send it on: it names the server and its user.\n";
+const PREFACE: &str = "An account of a trial of an Oracle server, for dyno's authors. It holds no password; look \
+                       through it before you send it on: it names the server and its user.\n";
 
 /// An account, told as it is written.
 struct Account {
@@ -60,7 +60,9 @@ pub fn trial(arguments: &DoctorArguments, request: &Request<'_>) -> Result<(), F
         environment: request.environment,
     };
     can_be_tried(&trial, &stop)?;
-    let examination = examine(request, &stop)?;
+    let mut examination = examine(request, &stop)?;
+    // It is about to be made.
+    examination.findings.retain(|finding| finding.subject != TRIAL);
     let time = jiff::Zoned::now().strftime("%FT%H-%M-%S").to_string();
     let usual = || PathBuf::from(format!("dyno-trial-{time}.txt"));
     let mut account = Account::begin(&arguments.output.clone().unwrap_or_else(usual))?;
@@ -70,7 +72,7 @@ pub fn trial(arguments: &DoctorArguments, request: &Request<'_>) -> Result<(), F
         report::examination(&examination, PAGE).trim_end()
     ));
     if !is_worth_a_trial(&examination) {
-        account.tell("\nNo trial was made, because the server cannot be reached as above.");
+        account.tell("\nNo trial was made: what is a problem with the server above has to be solved first.");
         return ended(account, None);
     }
     let tally = make(&trial, &stop, &Emergency::default(), &mut |line| account.tell(line))?;

@@ -82,10 +82,13 @@ fn examine_server(server: &dyn External, request: &Request<'_>, stop: &StopFlag)
     (findings, place)
 }
 
+/// What is said of a trial on the page.
+pub const TRIAL: &str = "trial";
+
 /// How a server that dyno could never try itself is tried.
 fn not_tried(server: &dyn External) -> Finding {
     let found = "not made: it takes some minutes, does what dyno does on such a server, and writes an account of it";
-    Finding::ok(Topic::Server, "trial", found)
+    Finding::ok(Topic::Server, TRIAL, found)
         .remedy("to make one, and send the account to dyno's authors, who have no such server")
         .typing([format!("dyno doctor \"{server}\" --trial")])
 }

@@ -128,6 +128,16 @@ fn all(
         tally.count(tried.verdict);
         lines(tried, tell);
     };
+    let lock = match trial.reserve() {
+        Ok(lock) => lock,
+        Err(error) => {
+            told(
+                &Tried::new("reserving the server", Verdict::Failed, error.to_string()),
+                tell,
+            );
+            return tally;
+        }
+    };
     tell("\nStatements, by dyno's own session and by Oracle's crate");
     trial.statements(&stop.flag(), &mut |tried| told(&tried, tell));
     tell("\nExperiments, at their small size, for some seconds each; settings are left as they are");
@@ -139,6 +149,7 @@ fn all(
         told(&experiment(chosen, request, &archive.0, stop, emergency), tell);
     }
     tell("\nTidying up");
+    drop(lock);
     if stop.requested() {
         tell("  The trial was ended before its time; what was not tried by then is not above.");
     }
@@ -166,7 +177,8 @@ fn lines(tried: &Tried, tell: &mut dyn FnMut(&str)) {
         Verdict::Different => "DIFFERS",
         Verdict::Failed => "FAILED",
     };
-    tell(&format!("  {mark:<7}  {}: {}", tried.what, tried.found));
+    let found: Vec<&str> = tried.found.lines().map(str::trim).collect();
+    tell(&format!("  {mark:<7}  {}: {}", tried.what, found.join(" ")));
     for detail in &tried.details {
         tell(&format!("             {detail}"));
     }

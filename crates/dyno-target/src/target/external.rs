@@ -65,7 +65,7 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         }]
     }
 
-    /// A trial of what dyno does on servers of this kind; `None`: there is none, as the tests make real ones do it.
+    /// A trial of what dyno does on servers of this kind; `None`: there is none, as dyno's own tests try real ones.
     fn trial(&self) -> Option<Box<dyn Trial>> {
         None
     }

@@ -1,6 +1,6 @@
 //! A trial: what dyno does on a server, done in small, with an account of it for those who could never try it there.
 
-use super::{StopFlag, TargetError};
+use super::{Lock, StopFlag, TargetError};
 
 /// What came of something that was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,12 @@ pub struct Chosen {
 
 /// A trial of one server.
 pub trait Trial {
+    /// Reserves the server for as long as the trial tries things, but does not wait for others who have it.
+    ///
+    /// # Errors
+    /// Another dyno has it, or there is no connection.
+    fn reserve(&self) -> Result<Box<dyn Lock>, TargetError>;
+
     /// Tries statements of each kind with each of the clients that a run uses, on tables that it makes as a run makes
     /// its own. What fails is told, and the next thing is tried; it ends early when `stop` is raised, or when there is
     /// no connection any more.
@@ -66,7 +72,8 @@ pub trait Trial {
     /// The experiments that are then run, in this order.
     fn experiments(&self) -> &'static [Chosen];
 
-    /// Removes all that the trial, or an earlier one that was broken off, has made.
+    /// Removes, when the server is no longer reserved, all that the trial, or an earlier one that was broken off, has
+    /// made.
     ///
     /// # Errors
     /// The server does not answer, or something else needs it.

@@ -41,8 +41,8 @@ pub(super) fn finding(info: &ConnectionInfo, error: &SessionError) -> Finding {
             cause: WireError::Malformed { .. } | WireError::Oracle(OraError::NoListener(_)),
             ..
         } => problem(error.to_string()).remedy(
-            "make sure that an Oracle listener is at this port; one that takes TLS only, often at port 2484, is reached \
-             by oracles://",
+            "make sure that an Oracle listener is at this port; one that takes TLS only, often at port 2484, is \
+             reached by oracles://",
         ),
         // These say themselves what to do.
         _ => problem(error.to_string()),
@@ -61,8 +61,8 @@ fn of_tls(info: &ConnectionInfo) -> String {
             .to_owned(),
     };
     format!(
-        "{trust}; the certificate has to be for {}; and the port has to be one that takes TLS (tcps, often 2484), while \
-         oracle:// reaches one that does not",
+        "{trust}; the certificate has to be for {}; and the port has to be one that takes TLS (tcps, often 2484), \
+         while oracle:// reaches one that does not",
         info.host.name
     )
 }

@@ -21,6 +21,13 @@ pub(super) enum Meant {
 
 /// Judges what came of the steps of a case, of dyno's session and of the crate.
 pub(super) fn judge(meant: Meant, own: &[Got], beside: &[Got]) -> (Verdict, String) {
+    if let (Meant::Either, [Got::Unfit(why)], [other]) = (meant, own, beside) {
+        let why = one_line(why, LONGEST);
+        return (
+            Verdict::Good,
+            format!("dyno's session does not show it ({why}); the crate: {}", told(other)),
+        );
+    }
     for (at, (one, other)) in own.iter().zip(beside).enumerate() {
         if let Some(how) = difference(one, other) {
             let step = match own.len() {
@@ -182,6 +189,11 @@ mod tests {
         assert_eq!(judged(Meant::Refusal("ORA-00001"), "ORA-00942"), Verdict::Different);
         assert_eq!(judged(Meant::Success, "ORA-00942"), Verdict::Failed);
         assert_eq!(judged(Meant::Either, "ORA-00904"), Verdict::Good);
+        // That some types are not shown is known.
+        let unfit = [Got::Unfit("ROWID is not shown".to_owned())];
+        let (verdict, found) = judge(Meant::Either, &unfit, &[rows(&[&["(ROWID)"]])]);
+        assert_eq!(verdict, Verdict::Good);
+        assert!(found.ends_with("(ROWID is not shown); the crate: (ROWID)"), "{found}");
         let done = [Got::Changed(1)];
         assert_eq!(judge(Meant::Refusal("ORA-00001"), &done, &done).0, Verdict::Failed);
     }

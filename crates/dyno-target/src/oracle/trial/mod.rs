@@ -18,7 +18,8 @@ use super::own_session;
 use super::rights::{grant, is_denied};
 use super::{Client, ClientError, connect_until, data, own_data};
 use crate::target::{
-    Chosen, Data, Fill, Passwords, Progress, Reach, Sql, State, StopFlag, TargetError, Trial, Tried, Verdict, Wanted,
+    Chosen, Data, Fill, Lock, Passwords, Progress, Reach, Sql, State, StopFlag, TargetError, Trial, Tried, Verdict,
+    Wanted,
 };
 use cases::{Case, ERRORS, LOCKED, STATEMENTS, TYPES};
 use compare::{Meant, judge};
@@ -59,6 +60,13 @@ struct InUse {
     address: String,
 }
 
+/// Somebody else measures on the server.
+#[derive(Debug, thiserror::Error)]
+#[error("{holders} measures on this server; try it when that is over")]
+struct Reserved {
+    holders: String,
+}
+
 /// A trial of the server of an address.
 pub(super) struct OracleTrial {
     info: ConnectionInfo,
@@ -71,6 +79,21 @@ impl OracleTrial {
 }
 
 impl Trial for OracleTrial {
+    fn reserve(&self) -> Result<Box<dyn Lock>, TargetError> {
+        let mut holders = Vec::new();
+        let waits = StopFlag::default();
+        let lock = ServerLock::take(&self.info, &waits, &mut |holder| {
+            holders.push(holder.to_owned());
+            waits.store(true, Ordering::Relaxed);
+        });
+        match lock {
+            Err(TargetError::Stopped(_)) => Err(TargetError::other(Reserved {
+                holders: holders.join(", "),
+            })),
+            lock => Ok(Box::new(lock?)),
+        }
+    }
+
     fn statements(&self, stop: &StopFlag, tell: &mut dyn FnMut(Tried)) {
         let loaded = load(&self.info, stop);
         let is_loaded = loaded.verdict != Verdict::Failed;
@@ -114,7 +137,10 @@ impl Trial for OracleTrial {
     }
 
     fn without_secrets(&self, text: &str) -> String {
-        Passwords::new(Reach::Oracle(&self.info).passwords()).hidden_in(text)
+        let wallet = self.info.tls.as_ref().and_then(|tls| tls.wallet_password.as_ref());
+        let wallet = wallet.map(|password| String::from_utf8_lossy(password.reveal()).into_owned());
+        let all = Reach::Oracle(&self.info).passwords().into_iter().chain(wallet);
+        Passwords::new(all).hidden_in(text)
     }
 }
 
@@ -154,8 +180,7 @@ fn load(info: &ConnectionInfo, stop: &StopFlag) -> Tried {
     };
     let what = format!("loading {} rows", cases::ROWS);
     let begun = Instant::now();
-    let loaded = ServerLock::take(info, stop, &mut |_| {}).and_then(|_lock| {
-        let mut client = connect_until(info, stop)?;
+    let loaded = connect_until(info, stop).and_then(|mut client| {
         let wanted = Wanted {
             data: &data,
             all: &[],
@@ -282,6 +307,8 @@ impl Both {
                 let (verdict, found) = judge(meant, &own, &beside);
                 Tried::new(case.what, verdict, found)
             }
+            // What ended then was asked to.
+            _ if stop.load(Ordering::Relaxed) => return,
             (own, beside) => {
                 let lost = [("dyno's session", own.err()), ("the crate", beside.err())];
                 let said = lost
@@ -365,4 +392,18 @@ fn dear(case: &Case, since: &Counts) -> Option<String> {
     Some(format!(
         "NOT as it should be: dyno's session waited {found} times for the server, at most {most} are meant"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_in_an_account() {
+        let address = "oracles://bench:s3cretly@db.example/shop?wallet_location=/w&wallet_password=w4llet-key";
+        let info = ConnectionInfo::resolve(address, &|_| None).unwrap();
+        let trial = OracleTrial::of(&info);
+        let shown = trial.without_secrets("bench s3cretly, w4llet-key; it is s3cre…");
+        assert_eq!(shown, "bench ***, ***; it is ***…");
+    }
 }

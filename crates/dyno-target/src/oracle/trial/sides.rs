@@ -61,7 +61,7 @@ pub(super) trait Side {
                 let rows: Vec<_> = (0..count).map(row).collect();
                 self.array(text, &rows)
             }
-            Step::Text(text) => self.text(&of_side(text)),
+            Step::Text(text) => self.text(text),
             Step::Begin => self.begin(),
             Step::Commit => self.commit(),
             Step::Rollback => self.rollback(),
@@ -91,7 +91,8 @@ impl Parameters for Values<'_> {
 }
 
 impl Own {
-    pub(super) fn new(client: OwnClient<OraSession>) -> Self {
+    pub(super) fn new(mut client: OwnClient<OraSession>) -> Self {
+        client.set_patience(Some(ANSWER));
         Self {
             client,
             statements: HashMap::new(),

@@ -89,7 +89,7 @@ pub const TRIAL: &str = "trial";
 fn not_tried(server: &dyn External) -> Finding {
     let found = "not made: it takes some minutes, does what dyno does on such a server, and writes an account of it";
     Finding::ok(Topic::Server, TRIAL, found)
-        .remedy("to make one, and send the account to dyno's authors, who have no such server")
+        .remedy("make one, and send the account to dyno's authors, who have no such server")
         .typing([format!("dyno doctor \"{server}\" --trial")])
 }
 

@@ -110,6 +110,10 @@ pub(super) fn examine(info: &ConnectionInfo, clients: Option<usize>, stop: &Stop
         let about = about(&mut client, info, (agreed, peer), clients).map_err(|error| error.to_string())?;
         look(&mut client, &about, &mut findings).map_err(|error| error.to_string())
     });
+    // Which server it is comes first, though it was asked later.
+    if let Some(at) = findings.iter().position(|finding| finding.subject == server::SERVER) {
+        findings[..=at].rotate_right(1);
+    }
     if let Err(error) = looked {
         let found = format!("what is asked beside the load goes through Oracle's own crate, which fails: {error}");
         let finding = Finding::problem(Topic::Server, server::BESIDE, found);

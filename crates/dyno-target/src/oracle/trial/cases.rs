@@ -188,7 +188,7 @@ pub(super) const TYPES: &[Case] = &[
     ),
     case(
         "NUMBER that goes there and back",
-        &[Rows("select to_char($1 + 0) from dual", &["-1234.5678"])],
+        &[Rows("select cast($1 as number(20,4)) from dual", &["-1234.5678"])],
     ),
     case(
         "VARCHAR2",

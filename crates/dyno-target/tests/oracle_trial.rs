@@ -89,28 +89,3 @@ fn a_session_that_is_lost_is_told_of_and_the_rest_is_tried() {
     assert!(!lost.is_empty(), "{all:#?}");
     assert_eq!(of(&all, "what comes behind errors").verdict, Verdict::Good);
 }
-
-#[test]
-fn a_server_that_is_in_use_is_left_alone() {
-    let stand_in = start("trial_reserved", true);
-    let mut other = stand_in.info.connect().unwrap();
-    other
-        .execute(
-            "create table dyno_run (kind varchar2(10) not null, id number, name varchar2(400), note varchar2(4000))",
-        )
-        .unwrap();
-    other
-        .execute("insert into dyno_run (kind, note) values ('lock', 'x')")
-        .unwrap();
-    let held = "select note from dyno_run where kind = 'lock' for update";
-    other.query_first::<String>(held).unwrap();
-    let refused = stand_in
-        .info
-        .trial()
-        .unwrap()
-        .reserve()
-        .map(drop)
-        .unwrap_err()
-        .to_string();
-    assert!(refused.contains("another dyno measures on this server"), "{refused}");
-}

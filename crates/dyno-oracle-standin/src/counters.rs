@@ -1,16 +1,17 @@
 //! What clients asked of a stand-in: so a test can prove that a statement was parsed once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
-        /// Counters of a stand-in, over all its sessions.
+        /// Counters of a session.
         #[derive(Debug, Default)]
         pub struct Counters {
             $(pub(crate) $name: AtomicU64,)*
         }
 
-        /// The counters at an instant.
+        /// Counters at an instant.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $doc])* pub $name: u64,)*
@@ -29,6 +30,10 @@ macro_rules! counters {
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: self.$name.saturating_sub(earlier.$name),)* }
+            }
+
+            fn plus(&self, other: &Self) -> Self {
+                Self { $($name: self.$name + other.$name,)* }
             }
         }
     };
@@ -80,5 +85,33 @@ impl Counters {
 
     pub(crate) fn one(counter: &AtomicU64) {
         Self::add(counter, 1);
+    }
+}
+
+/// The counters of all sessions that there were, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Mutex<Vec<(u32, Arc<Counters>)>>);
+
+impl Registry {
+    /// Those of a new session.
+    pub(crate) fn begin(&self, session: u32) -> Arc<Counters> {
+        let counters = Arc::<Counters>::default();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((session, Arc::clone(&counters)));
+        counters
+    }
+
+    /// How each stands now.
+    pub(crate) fn each(&self) -> Vec<(u32, Counts)> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter()
+            .map(|(session, counters)| (*session, counters.now()))
+            .collect()
+    }
+
+    /// What all of them count together.
+    pub(crate) fn sum(&self) -> Counts {
+        let each = self.each();
+        each.iter().fold(Counts::default(), |sum, (_, counts)| sum.plus(counts))
     }
 }

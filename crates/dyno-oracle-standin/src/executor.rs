@@ -1,5 +1,6 @@
 //! What executes statements behind a stand-in. The protocol's side knows nothing of SQL but whether a text asks.
 
+use crate::counters::Counts;
 use crate::value::{Column, Kind, Value};
 use std::sync::Arc;
 
@@ -109,6 +110,14 @@ pub trait Executor: Send {
 
     /// Takes note of what the session is said to be doing.
     fn name_module(&mut self, _module: &str) {}
+
+    /// Takes note of what sessions, by their numbers, have asked for so far: the statement to come asks for it.
+    ///
+    /// # Errors
+    /// As Oracle would say.
+    fn take_counts(&mut self, _counts: &[(u32, Counts)]) -> Result<(), OracleError> {
+        Ok(())
+    }
 
     /// How a statement can be broken off. None: none takes long enough.
     fn cancel(&self) -> Option<Cancel>;

@@ -2,7 +2,7 @@
 
 use crate::auth::Challenge;
 use crate::codec::{Flaw, Writer};
-use crate::counters::Counters;
+use crate::counters::{Counters, Registry};
 use crate::cursor::Cursors;
 use crate::executor::{Executor, OracleError};
 use crate::handshake;
@@ -44,6 +44,8 @@ pub(crate) struct Session {
     pub(crate) link: Link,
     pub(crate) options: Arc<Options>,
     pub(crate) counters: Arc<Counters>,
+    /// Those of all sessions.
+    pub(crate) all_counters: Arc<Registry>,
     pub(crate) number: u32,
     pub(crate) terms: Terms,
     pub(crate) cursors: Cursors,
@@ -58,7 +60,13 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(link: Link, options: Arc<Options>, counters: Arc<Counters>, number: u32) -> Self {
+    /// A session with its own counters, beside those of all.
+    pub(crate) fn new(
+        link: Link,
+        options: Arc<Options>,
+        (counters, all_counters): (Arc<Counters>, Arc<Registry>),
+        number: u32,
+    ) -> Self {
         let terms = Terms {
             field_version: options.profile.field_version(),
             lengths: true,
@@ -68,6 +76,7 @@ impl Session {
             link,
             options,
             counters,
+            all_counters,
             number,
             terms,
             cursors: Cursors::default(),

@@ -1,6 +1,6 @@
 //! The listener: a thread that accepts, and a thread for each session.
 
-use crate::counters::{Counters, Counts};
+use crate::counters::{Counters, Counts, Registry};
 use crate::link::Link;
 use crate::options::Options;
 use crate::session::{Ended, Session};
@@ -23,7 +23,7 @@ pub struct Standin {
 /// What the threads share.
 struct Shared {
     options: Arc<Options>,
-    counters: Arc<Counters>,
+    counters: Arc<Registry>,
     complaints: Mutex<Vec<String>>,
     sessions: Mutex<Vec<(TcpStream, JoinHandle<()>)>>,
     next: AtomicU32,
@@ -66,7 +66,7 @@ impl Standin {
     /// What clients asked of it so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.shared.counters.now()
+        self.shared.counters.sum()
     }
 
     /// What clients sent that no client should: empty when they speak the protocol as it is known here.
@@ -107,25 +107,29 @@ impl Shared {
     }
 
     fn begin(self: &Arc<Self>, socket: TcpStream) -> io::Result<()> {
-        Counters::one(&self.counters.connections);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let counters = self.counters.begin(number);
+        Counters::one(&counters.connections);
         let kept = socket.try_clone()?;
         let shared = Arc::clone(self);
         let session = thread::Builder::new()
             .name(format!("session {number}"))
-            .spawn(move || shared.serve(socket, number))?;
+            .spawn(move || shared.serve(socket, counters, number))?;
         let mut sessions = locked(&self.sessions);
         sessions.retain(|(_, session)| !session.is_finished());
         sessions.push((kept, session));
         Ok(())
     }
 
-    fn serve(&self, socket: TcpStream, number: u32) {
+    fn serve(&self, socket: TcpStream, counters: Arc<Counters>, number: u32) {
         let options = &self.options;
         let shutting = socket.try_clone();
-        let link = Link::new(socket, options.tls.as_ref(), options.pieces, Arc::clone(&self.counters));
+        let link = Link::new(socket, options.tls.as_ref(), options.pieces, Arc::clone(&counters));
         let ended = match link {
-            Ok(link) => Session::new(link, Arc::clone(options), Arc::clone(&self.counters), number).serve(),
+            Ok(link) => {
+                let all = Arc::clone(&self.counters);
+                Session::new(link, Arc::clone(options), (counters, all), number).serve()
+            }
             Err(error) => Ended::from(error),
         };
         if let Ended::Wrong(what) = ended {

@@ -2,7 +2,7 @@
 
 use crate::codec::Writer;
 use crate::counters::Counters;
-use crate::executor::{Failure, OracleError, Outcome, Work};
+use crate::executor::{Executor, Failure, OracleError, Outcome, Work};
 use crate::options::Moment;
 use crate::rare::Form;
 use crate::reply;
@@ -168,7 +168,14 @@ impl Session {
             batch_errors: wanted.batch_errors,
             commit: wanted.commit,
         };
-        let Some(outcome) = self.perform(|executor| executor.execute(&work))? else {
+        let counts = asks_for_counts(&sql).then(|| self.all_counters.each());
+        let execute = |executor: &mut dyn Executor| {
+            if let Some(counts) = &counts {
+                executor.take_counts(counts)?;
+            }
+            executor.execute(&work)
+        };
+        let Some(outcome) = self.perform(execute)? else {
             return Ok(false);
         };
         match outcome {
@@ -237,4 +244,10 @@ impl Session {
         end.rows = sent as u64;
         end.write(writer, self.terms);
     }
+}
+
+/// Whether a text asks what sessions have asked for.
+fn asks_for_counts(sql: &str) -> bool {
+    let sql = sql.to_ascii_lowercase();
+    sql.contains("v$sesstat") || sql.contains("v$mystat")
 }

@@ -44,7 +44,7 @@ mod unreached;
 pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
 pub use mysql::{LocalData, MyConfig, MyError, MySession, MyStatement};
-pub use oracle::{OraConfig, OraError, OraKind, OraRows, OraSession, OraStatement};
+pub use oracle::{OraAgreed, OraConfig, OraError, OraKind, OraRows, OraSession, OraStatement, OraVerifier};
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, LogInMethod,
     OtherDatabase, PgConfig, PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,

@@ -433,6 +433,18 @@ pub struct DoctorArguments {
     #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
     pub format: DoctorFormat,
 
+    /// Then try on an Oracle server all that dyno does there, for some minutes, and write an account of it
+    #[arg(long, requires = "target", conflicts_with = "format")]
+    pub trial: bool,
+
+    /// File for the account [default: dyno-trial-TIME.txt in the current folder]
+    #[arg(long, value_name = "FILE", requires = "trial")]
+    pub output: Option<PathBuf>,
+
+    /// Set something in the trial's experiments, as for dyno run, such as rows=10000; can be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, requires = "trial")]
+    pub set: Vec<(String, String)>,
+
     #[command(flatten)]
     pub archive: ArchiveArgument,
 }

@@ -2,13 +2,13 @@
 
 use crate::cli::{DoctorArguments, DoctorFormat};
 use crate::failure::Failure;
-use crate::say;
+use crate::{say, trial};
 use dyno_engine::Stop;
 use dyno_lab::doctor::{Request, examine};
 use dyno_report as report;
 
 /// How wide the page is unless a terminal is narrower: nothing that dyno prints is wider.
-const PAGE: usize = 100;
+pub const PAGE: usize = 100;
 
 /// `dyno doctor`.
 pub fn doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
@@ -18,6 +18,9 @@ pub fn doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
         archive: &arguments.archive.archive,
         environment: &|name| std::env::var(name).ok(),
     };
+    if arguments.trial {
+        return trial::trial(arguments, &request);
+    }
     // Nothing is changed that would have to be put back, so a signal may end it at once.
     let examination = examine(&request, &Stop::new())?;
     say::result(&match arguments.format {

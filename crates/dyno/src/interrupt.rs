@@ -9,6 +9,27 @@ use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
 
+/// From now on signals end a trial: the first by `stop`, the second at once, with exit code 2.
+pub fn handle_trial(stop: &Stop) -> io::Result<()> {
+    // As for campaigns.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    let mut signals = Signals::new(heeded([SIGINT, SIGTERM, SIGHUP]))?;
+    let stop = stop.clone();
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for _ in signals.forever() {
+            if stop.requested() {
+                say::in_passing("\nEnding at once. What the trial made on the server stays until the next one begins.");
+                std::process::exit(2);
+            }
+            stop.request();
+            say::in_passing(
+                "\nEnding: what the trial made on the server is removed first. Press Ctrl-C again to end at once.",
+            );
+        }
+    })?;
+    Ok(())
+}
+
 /// From now on signals end the campaign: the first by `stop`, the second by killing the embedded server and leaving
 /// with exit code 2.
 pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {

@@ -17,6 +17,7 @@ mod run;
 mod say;
 mod serve;
 mod terminal;
+mod trial;
 
 use clap::Parser;
 use cli::{Cli, Command};

@@ -3,6 +3,9 @@
 
 mod folders;
 mod machine;
+mod trial;
+
+pub use trial::{Tally, TrialRequest, can_be_tried, is_worth_a_trial, trial};
 
 use crate::run::pending_restores;
 use dyno_engine::Stop;
@@ -68,12 +71,26 @@ fn examine_server(server: &dyn External, request: &Request<'_>, stop: &StopFlag)
                 .map(|pending| Finding::note(Topic::Settings, "left over", pending)),
         );
     }
+    if is_up && server.trial().is_some() {
+        findings.push(not_tried(server));
+    }
     let by_tcp = server.routes().contains(&Route::Tcp);
     let place = match server.is_local() {
         true => Server::Here { by_tcp },
         false => Server::Elsewhere,
     };
     (findings, place)
+}
+
+/// What is said of a trial on the page.
+pub const TRIAL: &str = "trial";
+
+/// How a server that dyno could never try itself is tried.
+fn not_tried(server: &dyn External) -> Finding {
+    let found = "not made: it takes some minutes, does what dyno does on such a server, and writes an account of it";
+    Finding::ok(Topic::Server, TRIAL, found)
+        .remedy("make one, and send the account to dyno's authors, who have no such server")
+        .typing([format!("dyno doctor \"{server}\" --trial")])
 }
 
 /// Every private server that there can be. One that there is not keeps nobody from taking another.

@@ -9,6 +9,7 @@ use super::dictionary::name_session;
 use super::errors::oracle_error;
 use super::statement::{Statement, read};
 use super::values::{Received, Sent, bind_type};
+use crate::counters::Counts;
 use crate::executor::{Cancel, Executor, Failure, OracleError, Outcome, Work};
 use crate::value::{Column, Kind, Value};
 use postgres::error::SqlState;
@@ -210,6 +211,21 @@ fn received(row: &Row) -> Result<Vec<Value>, OracleError> {
     cells.collect()
 }
 
+/// What a session has asked for, by the names of Oracle's statistics. What is a hard parse nobody knows here.
+fn statistics(counts: &Counts) -> [(&'static str, u64); 9] {
+    [
+        ("parse count (total)", counts.parses),
+        ("execute count", counts.executions),
+        ("opened cursors cumulative", counts.parses),
+        ("user calls", counts.round_trips),
+        ("user commits", counts.commits),
+        ("user rollbacks", counts.rollbacks),
+        ("SQL*Net roundtrips to/from client", counts.round_trips),
+        ("bytes received via SQL*Net from client", counts.received_bytes),
+        ("bytes sent via SQL*Net to client", counts.sent_bytes),
+    ]
+}
+
 impl Executor for PgSession {
     fn execute(&mut self, work: &Work<'_>) -> Result<Outcome, Failure> {
         let statement = self.understand(work.sql)?;
@@ -274,6 +290,22 @@ impl Executor for PgSession {
         module.clone_into(&mut self.module);
         // A connection that is gone is told of by the next statement.
         let _ = name_session(&mut self.client, &self.user, self.number, module);
+    }
+
+    fn take_counts(&mut self, counts: &[(u32, Counts)]) -> Result<(), OracleError> {
+        let each = counts.iter().map(|(session, counts)| {
+            let statistics = statistics(counts).map(|(name, value)| format!("\"{name}\": {value}"));
+            format!("\"{session}\": {{{}}}", statistics.join(", "))
+        });
+        let text = format!("{{{}}}", each.collect::<Vec<_>>().join(", "));
+        let set = "select set_config('standin.counts', $1, false)";
+        let done = self.guarded(|session| {
+            session
+                .client
+                .execute(set, &[&text])
+                .map_err(|error| oracle_error(&error))
+        });
+        done.map(|_| ())
     }
 
     fn cancel(&self) -> Option<Cancel> {

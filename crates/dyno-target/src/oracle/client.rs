@@ -378,6 +378,11 @@ impl Client {
         })
     }
 
+    /// Commits what was not committed.
+    pub(super) fn commit(&mut self) -> Result<(), ClientError> {
+        self.within(Some(self.patience), Connection::commit)
+    }
+
     /// Undoes what was not committed.
     pub(super) fn rollback(&mut self) -> Result<(), ClientError> {
         self.within(Some(self.patience), Connection::rollback)
@@ -413,14 +418,26 @@ impl Client {
         most: usize,
         limit: Option<Duration>,
     ) -> Result<Answer, ClientError> {
+        self.answer_by(ROWS_AT_A_TIME, query, values, most, limit)
+    }
+
+    /// The same with so many rows sent at a time: it is not certain that the crate can read more than one.
+    pub(super) fn answer_by(
+        &mut self,
+        at_a_time: u32,
+        query: &str,
+        values: &[&str],
+        most: usize,
+        limit: Option<Duration>,
+    ) -> Result<Answer, ClientError> {
         let query = query.to_owned();
         let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
         self.within(limit, move |connection| {
             let values: Vec<&dyn ToDbValue> = values.iter().map(|value| value as &dyn ToDbValue).collect();
             let statement = connection
                 .statement(&query)?
-                .prefetch_rows(ROWS_AT_A_TIME)
-                .fetch_array_size(ROWS_AT_A_TIME)
+                .prefetch_rows(at_a_time)
+                .fetch_array_size(at_a_time)
                 .build()?;
             let cursor = statement.query(&values)?;
             let mut answer = Answer {

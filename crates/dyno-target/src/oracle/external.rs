@@ -7,15 +7,14 @@ use super::lock::{ServerLock, identity};
 use super::parameters::Parameters;
 use super::rights::refusable;
 use super::settings::{self, SystemChange};
-use super::{cache, connect_until, data, own_data, reachable_until};
+use super::trial::OracleTrial;
+use super::{cache, connect_until, connections, data, examine, own_data, reachable_until};
 use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
-    Wanted,
+    Trial, Wanted,
 };
+use dyno_record::Finding;
 use std::sync::Arc;
-
-/// Connections that are there beside those of the load, and the server's own processes.
-const BESIDE: u64 = 10;
 
 /// What can be asked of other servers only.
 #[derive(Debug, thiserror::Error)]
@@ -25,19 +24,6 @@ enum NotYet {
          {server}"
     )]
     Sharing { server: String },
-}
-
-/// Too few connections are allowed for the load.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{limit} is {allowed}, of which {used} are in use: too few for {clients} clients and {BESIDE} connections beside \
-     them; raise it on the server"
-)]
-struct TooFewConnections {
-    limit: String,
-    allowed: u64,
-    used: u64,
-    clients: usize,
 }
 
 impl External for ConnectionInfo {
@@ -74,6 +60,14 @@ impl External for ConnectionInfo {
         cache::check(&mut connect_until(self, stop)?)
     }
 
+    fn examine(&self, clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
+        examine::examine(self, clients, stop)
+    }
+
+    fn trial(&self) -> Option<Box<dyn Trial>> {
+        Some(Box::new(OracleTrial::of(self)))
+    }
+
     fn identity(&self, stop: &StopFlag) -> Option<String> {
         identity(&mut connect_until(self, stop).ok()?).ok().flatten()
     }
@@ -101,27 +95,9 @@ impl External for ConnectionInfo {
         _settings: &[(String, String)],
         stop: &StopFlag,
     ) -> Result<(), TargetError> {
-        // 12.1 has all columns that are read here.
-        let limits = "select resource_name, current_utilization, trim(limit_value) from v$resource_limit where \
-                      resource_name in ('processes', 'sessions')";
         let mut client = connect_until(self, stop)?;
-        let found = refusable(client.query::<(String, u64, String)>(limits));
-        // Who may not read it learns of too few when the load connects.
-        let found = found
-            .map_err(cannot("read how many connections there may be"))?
-            .unwrap_or_default();
-        for (limit, used, allowed) in found {
-            let Ok(allowed) = allowed.parse::<u64>() else { continue };
-            if used + clients as u64 + BESIDE > allowed {
-                return Err(TargetError::other(TooFewConnections {
-                    limit,
-                    allowed,
-                    used,
-                    clients,
-                }));
-            }
-        }
-        Ok(())
+        let limits = connections::limits(&mut client).map_err(cannot("read how many connections there may be"))?;
+        connections::check(&limits.unwrap_or_default(), clients).map_err(TargetError::other)
     }
 
     fn other_locale(&self, _wanted: &str, _stop: &StopFlag) -> Result<Option<String>, TargetError> {

@@ -17,9 +17,17 @@ pub(super) fn remedy(error: &ClientError, right: &str, user: &str) -> Option<Str
     is_denied(error).then(|| grant(right, user))
 }
 
+/// Who gives a right, and how.
+pub(super) const AS_ADMINISTRATOR: &str = "as an administrator, execute";
+
 /// The statement that gives a right, as a clause.
 pub(super) fn grant(right: &str, user: &str) -> String {
-    format!("as an administrator, execute: grant {right} to {user}")
+    format!("{AS_ADMINISTRATOR}: {}", granting(right, user))
+}
+
+/// The statement that gives a right.
+pub(super) fn granting(right: &str, user: &str) -> String {
+    format!("grant {right} to {user}")
 }
 
 /// What came of something that the server may refuse: `Err` of `Ok` is its reason.

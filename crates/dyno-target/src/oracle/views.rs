@@ -28,17 +28,19 @@ const fn view(name: &'static str, since: &'static str, needs_right: bool) -> Vie
 
 /// All views that are read. The number of a column's version is the one in which the Reference has it first; what is
 /// older than 12.1, the first that dyno speaks to, is 12.1.
-#[cfg_attr(not(test), allow(dead_code, reason = "a list for readers and tests"))]
-pub(super) const READ: [View; 26] = [
+pub(super) const READ: [View; 31] = [
     view("v$version", "12.1", false),
-    view("session_privs", "12.1", false),
     view("plan_table", "12.1", false),
+    view("session_privs", "12.1", false),
     view("user_indexes", "12.1", false),
     view("user_lobs", "12.1", false),
     view("user_objects", "12.1", false),
+    view("user_resource_limits", "12.1", false),
     view("user_segments", "12.1", false),
     view("user_tab_modifications", "12.1", false),
     view("user_tables", "12.1", false),
+    view("user_ts_quotas", "12.1", false),
+    view("user_users", "12.1", false),
     view("v$instance", "12.1", true),
     view("v$instance_recovery", "12.1", true),
     view("v$lock", "12.1", true),
@@ -46,11 +48,13 @@ pub(super) const READ: [View; 26] = [
     view("v$osstat", "12.1", true),
     view("v$parameter", "12.1", true),
     view("v$resource_limit", "12.1", true),
+    view("v$sesstat", "12.1", true),
     view("v$session", "12.1", true),
     view("v$sgainfo", "12.1", true),
     view("v$spparameter", "12.1", true),
     view("v$sql", "12.1", true),
     view("v$sqlstats", "12.1", true),
+    view("v$statname", "12.1", true),
     view("v$sys_time_model", "12.1", true),
     view("v$sysmetric", "12.1", true),
     view("v$sysstat", "12.1", true),

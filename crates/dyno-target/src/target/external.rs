@@ -1,6 +1,6 @@
 //! A server that is there already and not dyno's own: it is reserved, set only as far as it may be, and put back.
 
-use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Unset, Wanted};
+use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Trial, Unset, Wanted};
 use dyno_record::{Finding, Topic};
 use std::fmt;
 use std::sync::Arc;
@@ -76,6 +76,11 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     /// What the role lacks, or no connection.
     fn check_empties_cache(&self, _stop: &StopFlag) -> Result<(), TargetError> {
         Ok(())
+    }
+
+    /// A trial of what dyno does on servers of this kind; `None`: there is none, as dyno's own tests try real ones.
+    fn trial(&self) -> Option<Box<dyn Trial>> {
+        None
     }
 
     /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.

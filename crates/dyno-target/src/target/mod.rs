@@ -22,6 +22,7 @@ mod secrets;
 mod settings;
 mod sizes;
 mod sql;
+mod trial;
 mod whereabouts;
 
 pub use data::{Data, Fill, MakeError, Maker, Needs, Sql, State, Wanted};
@@ -45,6 +46,7 @@ pub use secrets::{
 pub use settings::{Difference, Mapped, Restored, Saved, SavedSetting, Unset};
 pub use sizes::{DatabaseSizes, TableSizes};
 pub use sql::{SqlError, statements};
+pub use trial::{Chosen, Trial, Tried, Verdict};
 pub use whereabouts::Whereabouts;
 
 use std::sync::Arc;

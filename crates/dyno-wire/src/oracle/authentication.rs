@@ -13,7 +13,7 @@ use ring::{digest, pbkdf2};
 use super::cipher::{self, BLOCK};
 use super::reader::{Reader, Reading, Unread};
 use super::writer::{write_number, write_optional, write_value};
-use super::{OraConfig, OraError, capabilities, malformed};
+use super::{OraConfig, OraError, OraVerifier, capabilities, malformed};
 use crate::WireError;
 
 /// The functions of both steps.
@@ -131,6 +131,8 @@ pub(super) const SETTINGS: &str = "ALTER SESSION SET TIME_ZONE='+00:00' NLS_LANG
 pub(super) struct Authentication {
     /// What both halves of the session key make.
     key: Vec<u8>,
+    /// What the server knows the password by.
+    pub(super) verifier: OraVerifier,
 }
 
 impl Authentication {
@@ -179,7 +181,13 @@ impl Authentication {
         pairs.push("SESSION_CLIENT_VERSION", b"0", 0);
         pairs.push("AUTH_ALTER_SESSION", format!("{SETTINGS}\0").as_bytes(), 1);
         pairs.write(&config.user, AS_USUAL | WITH_PASSWORD, out);
-        Ok(Self { key })
+        Ok(Self {
+            key,
+            verifier: match verifier.derived {
+                Some(_) => OraVerifier::Of12c,
+                None => OraVerifier::Of11g,
+            },
+        })
     }
 
     /// Checks the server's proof, which is among what it answers the second step with.
@@ -347,6 +355,7 @@ mod tests {
             let server = Server::new(kind);
             let mut out = Vec::new();
             let authentication = Authentication::write_second(&config(), SECRET, &server.challenge, &mut out).unwrap();
+            assert_eq!(authentication.verifier == OraVerifier::Of12c, kind == OF_12);
             let (password, proof) = server.judge(&out);
             assert_eq!(password, SECRET);
             assert_eq!(authentication.check(&proof), Ok(()));

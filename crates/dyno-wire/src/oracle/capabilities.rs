@@ -76,6 +76,8 @@ pub(super) struct Abilities {
     pub(super) marks_end: bool,
     /// The longest string that a column can hold, in bytes.
     pub(super) longest_string: usize,
+    /// The database's character set, and that of its national characters, by their numbers.
+    pub(super) character_sets: [u16; 2],
 }
 
 impl Default for Abilities {
@@ -84,6 +86,7 @@ impl Default for Abilities {
             field_version: NEWEST,
             marks_end: false,
             longest_string: 4000,
+            character_sets: [0; 2],
         }
     }
 }
@@ -138,12 +141,12 @@ impl Abilities {
         // The version, the server's name.
         reader.text()?;
         reader.text()?;
-        // The character set, flags.
-        reader.take(3)?;
+        let [low, high, _flags] = *reader.take(3)?.as_array().ok_or(Unread::Short)?;
+        let characters = u16::from_le_bytes([low, high]);
         let [low, high] = *reader.take(2)?.as_array().ok_or(Unread::Short)?;
         reader.take(5 * usize::from(u16::from_le_bytes([low, high])))?;
         let length = reader.u16()?;
-        reader.take(length.into())?;
+        self.character_sets = [characters, national(reader.take(length.into())?)];
         let compiled = reader.value()?.unwrap_or_default();
         let runtime = reader.value()?.unwrap_or_default();
         let version = *compiled
@@ -166,6 +169,16 @@ impl Abilities {
         }
         Ok(())
     }
+}
+
+/// The character set of national characters, in how the server represents what itself; 0 if it does not say.
+fn national(forms: &[u8]) -> u16 {
+    let at = |place: usize| forms.get(place).copied();
+    let number = at(5).zip(at(6)).and_then(|(first, second)| {
+        let before = 6 + usize::from(first) + usize::from(second);
+        Some(u16::from_be_bytes([at(before + 3)?, at(before + 4)?]))
+    });
+    number.unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -191,6 +204,7 @@ mod tests {
             abilities.read_protocol(&mut reader).unwrap();
             assert_eq!((abilities.field_version, reader.left()), (spoken, 0));
             assert_eq!(abilities.longest_string, 32_767);
+            assert_eq!(abilities.character_sets, [UTF8, 2000]);
             for length in 0..answer.len() {
                 let mut reader = Reader::new(&answer[..length]);
                 assert_eq!(

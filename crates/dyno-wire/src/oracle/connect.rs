@@ -115,7 +115,7 @@ pub(super) struct Accepted {
     /// Whether the server can mark the end of responses.
     pub(super) marks_end: bool,
     /// The version of packets.
-    version: u16,
+    pub(super) version: u16,
     /// Whether native encryption is demanded.
     encryption: bool,
 }

@@ -7,6 +7,7 @@
 //! Packets hold messages, and a message does not say how long it is: the end of a response is found by reading it. A
 //! server takes one request at a time, so what is asked for meanwhile waits here.
 
+mod agreed;
 mod authentication;
 mod bind;
 mod bulk;
@@ -32,6 +33,7 @@ mod start_up;
 mod statement;
 mod writer;
 
+pub use agreed::{OraAgreed, OraVerifier};
 pub use bulk::OraRows;
 pub use config::OraConfig;
 pub use error::OraError;

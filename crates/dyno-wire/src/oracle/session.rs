@@ -17,7 +17,7 @@ use super::message::{End, Rows};
 use super::packet::{self, Framing, Lengths, marker};
 use super::request::{Plain, Requests};
 use super::start_up::StartUp;
-use super::{NAME, OraConfig, OraStatement, POSTGRESQL};
+use super::{NAME, OraAgreed, OraConfig, OraStatement, POSTGRESQL};
 use crate::results::Room;
 use crate::tls::{self, SslMode, Words};
 use crate::{
@@ -75,6 +75,7 @@ pub struct OraSession {
     session_id: u32,
     serial_number: u32,
     version: Box<str>,
+    agreed: Box<OraAgreed>,
     /// Until the server lets us in.
     start_up: Option<Box<StartUp>>,
     config: Arc<OraConfig>,
@@ -109,6 +110,7 @@ impl OraSession {
             session_id: 0,
             serial_number: 0,
             version: Box::default(),
+            agreed: Box::default(),
             start_up: Some(Box::default()),
             config,
         }
@@ -126,6 +128,11 @@ impl OraSession {
     /// The server's version, such as `19.3.0.0.0`; empty until it has let us in.
     pub fn server_version(&self) -> &str {
         &self.version
+    }
+
+    /// What the server and we agreed on; nothing until it has let us in.
+    pub fn agreed(&self) -> &OraAgreed {
+        &self.agreed
     }
 
     /// The session's number, `sid` in `v$session`; 0 until the server has let us in.
@@ -161,8 +168,10 @@ impl Session for OraSession {
         }
     }
 
-    fn encrypted(&mut self, _tls: &rustls::ClientConnection, out: &mut Vec<u8>) -> Result<Event, WireError> {
+    fn encrypted(&mut self, tls: &rustls::ClientConnection, out: &mut Vec<u8>) -> Result<Event, WireError> {
         if let Some(start_up) = &mut self.start_up {
+            let parts = tls.protocol_version().zip(tls.negotiated_cipher_suite());
+            start_up.agreed.tls = parts.map(|(version, suite)| format!("{version:?} {:?}", suite.suite()));
             start_up.ask(&self.config, out)?;
         }
         Ok(Event::NeedInput)

@@ -11,7 +11,7 @@ use super::message::Message;
 use super::packet::{Lengths, kind};
 use super::reader::{Reader, Unread};
 use super::request::Requests;
-use super::{OraConfig, OraError, POSTGRESQL, malformed};
+use super::{OraAgreed, OraConfig, OraError, POSTGRESQL, malformed};
 use crate::postgres::is_mysql;
 use crate::tls::SslMode;
 use crate::{Event, OtherDatabase, Redirect, Secret, WireError};
@@ -39,6 +39,8 @@ pub(super) struct StartUp {
     pub(super) asks_for_tls: Option<SslMode>,
     /// Where the listener sent us.
     pub(super) redirection: Option<Redirect>,
+    /// What was agreed on so far.
+    pub(super) agreed: OraAgreed,
     stage: Stage,
     descriptor: String,
     redirects: usize,
@@ -200,6 +202,9 @@ impl StartUp {
 
     fn accepted(&mut self, accepted: Accepted, config: &OraConfig, requests: &mut Requests, out: &mut Vec<u8>) {
         requests.sdu = accepted.sdu as usize;
+        self.agreed.protocol_version = accepted.version;
+        self.agreed.packet_bytes = accepted.sdu;
+        self.agreed.fast = accepted.fast;
         requests.abilities = Abilities {
             marks_end: accepted.marks_end,
             ..Abilities::default()
@@ -263,6 +268,7 @@ impl StartUp {
                 let challenge = std::mem::take(&mut self.challenge);
                 let mut body = Vec::new();
                 let made = Authentication::write_second(config, password, &challenge, &mut body)?;
+                self.agreed.verifier = Some(made.verifier);
                 self.authentication = Some(made);
                 requests.send(out, |requests, out| {
                     let field_version = requests.abilities.field_version;
@@ -276,6 +282,11 @@ impl StartUp {
                 let answer = std::mem::take(&mut self.answer);
                 let checked = self.authentication.as_ref().map(|made| made.check(&answer));
                 checked.unwrap_or(Err(OraError::Proof))?;
+                let abilities = requests.abilities;
+                self.agreed.field_version = abilities.field_version;
+                self.agreed.marks_end = abilities.marks_end;
+                self.agreed.longest_string = abilities.longest_string;
+                [self.agreed.character_set, self.agreed.national_character_set] = abilities.character_sets;
                 Ok(Some(answer))
             }
             _ => Ok(None),

@@ -46,4 +46,5 @@ mod support;
 mod terminal;
 mod threads;
 mod tls;
+mod trial;
 mod users;

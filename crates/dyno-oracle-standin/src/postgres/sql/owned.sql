@@ -111,3 +111,28 @@ insert into sys."v$version" values (
   E'Oracle Database 19c Stand-in Release 19.0.0.0.0 - Production\nVersion 19.3.0.0.0',
   'Oracle Database 19c Stand-in Release 19.0.0.0.0 - Production', 0
 );
+
+-- What the user may do. Who may not see the server's views may not alter the system either.
+create table sys.privileges (privilege varchar(40), is_of_system boolean not null);
+insert into sys.privileges values
+  ('CREATE SESSION', false), ('CREATE TABLE', false), ('CREATE SEQUENCE', false), ('CREATE VIEW', false),
+  ('CREATE PROCEDURE', false), ('ALTER SYSTEM', true);
+create view sys.session_privs as
+  select privilege from sys.privileges
+  where not is_of_system or current_setting('search_path') like '%sysviews%';
+
+create view sys.user_users as
+  select cast(sys.session_user_name() as varchar(128)) as username, cast(100 as numeric) as user_id,
+    cast('OPEN' as varchar(32)) as account_status, cast(null as timestamp(0)) as lock_date,
+    cast(null as timestamp(0)) as expiry_date, cast('USERS' as varchar(30)) as default_tablespace,
+    cast('TEMP' as varchar(30)) as temporary_tablespace, cast('2026-01-01' as timestamp(0)) as created;
+
+create table sys.user_ts_quotas (
+  tablespace_name varchar(30), bytes numeric, max_bytes numeric, blocks numeric, max_blocks numeric, dropped varchar(3)
+);
+insert into sys.user_ts_quotas values ('USERS', 1048576, -1, 128, -1, 'NO');
+
+create table sys.user_resource_limits (resource_name varchar(32), "limit" varchar(128));
+insert into sys.user_resource_limits values
+  ('SESSIONS_PER_USER', 'UNLIMITED'), ('CPU_PER_SESSION', 'UNLIMITED'), ('IDLE_TIME', 'UNLIMITED'),
+  ('CONNECT_TIME', 'UNLIMITED');

@@ -246,6 +246,7 @@ create view sysviews."v$sysstat" as
       ('user commits', d.commits), ('user rollbacks', d.rollbacks), ('transaction rollbacks', d.rollbacks),
       ('user calls', d.commits + d.rollbacks), ('execute count', d.commits + d.rollbacks), ('parse count (total)', 100),
       ('parse count (hard)', 10), ('parse count (failures)', 0), ('opened cursors current', 10),
+      ('opened cursors cumulative', 100),
       ('logons cumulative', 10), ('logons current', 5), ('CPU used by this session', d.commits / 100),
       ('DB time', d.commits / 50), ('redo size', d.changes * 500), ('redo entries', d.changes * 2),
       ('redo writes', d.commits), ('redo write time', d.commits / 100), ('redo synch writes', d.commits),
@@ -267,6 +268,17 @@ create view sysviews."v$sysstat" as
       ('bytes received via SQL*Net from client', d.commits * 100),
       ('bytes sent via SQL*Net to client', d.commits * 100),
       ('SQL*Net roundtrips to/from client', d.commits * 2)) as counters(name, value);
+
+-- The same for each session, as the stand-in counts what clients ask for; it says so before a statement that asks.
+create view sysviews."v$statname" as
+  select "statistic#", name, class, stat_id, name as display_name, con_id from sysviews."v$sysstat";
+create view sysviews."v$sesstat" as
+  select cast(c.sid as numeric) as sid, s."statistic#", cast(coalesce(c.counts ->> s.name, '0') as numeric) as value,
+    cast(0 as numeric) as con_id
+  from jsonb_each(cast(coalesce(nullif(current_setting('standin.counts', true), ''), '{}') as jsonb)) as c(sid, counts),
+    sysviews."v$statname" s;
+create view sysviews."v$mystat" as
+  select * from sysviews."v$sesstat" where sid = cast(current_setting('standin.sid', true) as numeric);
 
 -- Sessions, as far as they are the stand-in's: they say in their name which they are, and of which module.
 create view sysviews."v$session" as

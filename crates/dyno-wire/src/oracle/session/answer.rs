@@ -594,6 +594,7 @@ impl OraSession {
         let Some(said) = start_up.ended(&self.config, &mut self.requests, out)? else {
             return Ok(None);
         };
+        *self.agreed = std::mem::take(&mut start_up.agreed);
         self.start_up = None;
         self.session_id = said.number("AUTH_SESSION_ID").unwrap_or(0);
         self.serial_number = said.number("AUTH_SERIAL_NUM").unwrap_or(0);

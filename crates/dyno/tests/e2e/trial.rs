@@ -179,3 +179,20 @@ fn a_trial_is_made_where_there_is_something_to_try() {
     assert_eq!(oracle.standin.as_ref().unwrap().counts().connections, 1);
     assert!(account(&desk).contains("ORA-01017"));
 }
+
+#[test]
+fn a_server_that_is_in_use_is_left_alone() {
+    let (desk, oracle) = (Desk::new(), start("e2e_trial_in_use", |_| ()));
+    // As a dyno has it that may not use dbms_lock.
+    let lock = "select note from bench.dyno_run where kind = 'lock' for update";
+    oracle.database.execute(
+        "create table bench.dyno_run (kind varchar(10) not null, id numeric, name varchar(400), note varchar(4000)); \
+         insert into bench.dyno_run (kind, note) values ('lock', 'the row that is locked')",
+    );
+    let mut holder = oracle.database.connect();
+    holder.batch_execute(&format!("begin; {lock}")).unwrap();
+    let ended = Ended::of(&mut desk.command(words(&oracle.target))).expect(1);
+    ended.shows("another dyno measures on this server");
+    assert!(!account(&desk).contains("Experiments"), "{}", account(&desk));
+    assert_eq!(oracle.tables(), "dyno_run");
+}

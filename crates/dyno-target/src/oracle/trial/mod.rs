@@ -26,7 +26,7 @@ use compare::{Meant, judge};
 use counts::Counts;
 use sides::{Beside, Got, Lost, Own, Side};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The experiments that dyno has for Oracle. Over a unix socket, as direct-pg is measured too, no Oracle is reached.
 const EXPERIMENTS: &[Chosen] = &[
@@ -60,6 +60,9 @@ struct InUse {
     address: String,
 }
 
+/// How long the server may take to notice that a trial which was killed is gone.
+const GONE: Duration = Duration::from_secs(10);
+
 /// Somebody else measures on the server.
 #[derive(Debug, thiserror::Error)]
 #[error("{holders} measures on this server; try it when that is over")]
@@ -84,7 +87,11 @@ impl Trial for OracleTrial {
         let waits = StopFlag::default();
         let lock = ServerLock::take(&self.info, &waits, &mut |holder| {
             holders.push(holder.to_owned());
-            waits.store(true, Ordering::Relaxed);
+            let waits = StopFlag::clone(&waits);
+            std::thread::spawn(move || {
+                std::thread::sleep(GONE);
+                waits.store(true, Ordering::Relaxed);
+            });
         });
         match lock {
             Err(TargetError::Stopped(_)) => Err(TargetError::other(Reserved {

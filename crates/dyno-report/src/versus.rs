@@ -8,9 +8,7 @@ use std::time::Duration;
 /// The answer in one sentence, or why there is none.
 #[must_use]
 pub fn versus(versus: &Versus) -> String {
-    let Versus {
-        baseline, candidate, ..
-    } = versus;
+    let [baseline, candidate] = &names(versus);
     let after = duration(Duration::from_secs_f64(versus.measured_s.max(0.0)));
     let Some(ratio) = versus.ratio(versus.measure) else {
         let why = match versus.left_out {
@@ -59,13 +57,20 @@ pub fn versus_line(versus: &Versus, measured: Duration, at_most: Duration) -> St
         .ratio(versus.measure)
         .map_or_else(|| "too early to say".to_owned(), interval);
     let left = Duration::from_secs(at_most.saturating_sub(measured).as_secs());
+    let [baseline, candidate] = names(versus);
     format!(
-        "{} beside {}: {} {known}   {} left at most",
-        versus.candidate,
-        versus.baseline,
+        "{candidate} beside {baseline}: {} {known}   {} left at most",
         name(versus.measure),
         duration(left)
     )
+}
+
+/// What the two are called: a database by itself, of anything else what it is a value of.
+pub(crate) fn names(versus: &Versus) -> [String; 2] {
+    [&versus.baseline, &versus.candidate].map(|level| match versus.factor.as_str() {
+        "target" => level.clone(),
+        factor => format!("{factor} = {level}"),
+    })
 }
 
 /// What is measured, in words.

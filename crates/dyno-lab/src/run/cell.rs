@@ -14,7 +14,8 @@ use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
 use dyno_archive::{CampaignWriter, Turns, Verdict, Versus};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
-use dyno_load::{LoadPlan, Ready as Load, no_log};
+use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
+use dyno_script::Lexis;
 use dyno_target::target::{Passwords, TargetError};
 use dyno_text::one_line;
 use std::cell::RefCell;
@@ -83,7 +84,9 @@ impl Bench<'_> {
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         let all = || std::iter::once(&ready).chain(&beside);
         let heard = Arc::new(Heard::default());
-        let load = self.load(experiment, servers, &all().collect::<Vec<_>>(), seed, &heard, |_| ())?;
+        let stop = self.stop;
+        let scripts = |lexis: &dyn Fn(&str) -> Lexis| workload::scripts(experiment, seed, lexis, stop);
+        let load = self.load(experiment, servers, &all().collect::<Vec<_>>(), scripts, &heard, |_| ())?;
         let entry = Entry {
             experiment,
             statements: load.statements(),
@@ -131,14 +134,14 @@ impl Bench<'_> {
         }
     }
 
-    /// The load of `experiment` on its servers, which are `ready`, the main one first; `change` has the last word on its
-    /// plan.
+    /// The load of `experiment` on its servers, which are `ready`, the main one first: `scripts` makes what its workloads
+    /// execute, told by which rules each server reads them, and `change` has the last word on its plan.
     fn load(
         &mut self,
         experiment: &Resolved,
         servers: &CellServers<'_>,
         ready: &[&Ready],
-        seed: u64,
+        scripts: impl FnOnce(&dyn Fn(&str) -> Lexis) -> Result<Vec<Work>, RunError>,
         heard: &Arc<Heard>,
         change: impl FnOnce(&mut LoadPlan),
     ) -> Result<Load, RunError> {
@@ -150,7 +153,7 @@ impl Bench<'_> {
             read_by.insert(&*ready.name, ready.database.lexis(usual, &self.stop.flag())?);
         }
         let lexis = |name: &str| read_by.get(name).copied().unwrap_or_default();
-        let scripts = workload::scripts(experiment, seed, lexis, self.stop)?;
+        let scripts = scripts(&lexis)?;
         let reached = experiment.workloads.iter().filter_map(|workload| {
             let server = experiment.server_of(workload);
             let named = ready.iter().find(|ready| ready.name == server);
@@ -191,7 +194,17 @@ impl Bench<'_> {
         let first = plan.cells[0].experiment.workloads.len();
         let order = turns::Order::of(plan, turns, experiment.warmup);
         let heard = Arc::new(Heard::default());
-        let load = self.load(experiment, servers, &all, self.seed, &heard, |load| {
+        // Each side with its own parameters, and both with the same random numbers.
+        let (seed, stop) = (self.seed, self.stop);
+        let scripts = |lexis: &dyn Fn(&str) -> Lexis| {
+            let names: Vec<&str> = experiment.server_names().collect();
+            let each = plan.cells.iter().enumerate().map(|(side, cell)| {
+                let server = names.get(side).or(names.first()).copied().unwrap_or_default();
+                workload::scripts(&cell.experiment, seed, |_| lexis(server), stop)
+            });
+            Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        };
+        let load = self.load(experiment, servers, &all, scripts, &heard, |load| {
             turns::take_turns(load, first, experiment.warmup, turns, &order);
         })?;
         let mut statements = load.statements();

@@ -90,10 +90,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Keeps a part of the load: the workloads behind the first `before`. What belongs to the process as a whole is not
-    /// told then.
+    /// Keeps a part of the load, which has its turns: the workloads behind the first `before`. What belongs to the
+    /// process as a whole is not told then.
     pub(super) fn of_part(&mut self, before: usize) {
         self.before = Some(before);
+        self.writer.record_mut().in_turns = true;
     }
 
     /// The statements that clients came upon so far, in this order, each with the number of its workload.

@@ -206,7 +206,8 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     if let [campaign] = campaigns
         && let Some(versus) = Versus::read(&campaign.path)
     {
-        document.headlines.insert(0, versus::headline(&versus));
+        // What is said of runs that were made one after the other does not hold of these.
+        document.headlines = vec![versus::headline(&versus)];
         document.sections.insert(0, versus::section_of(&versus));
     }
     if let Some(base) = baseline.and_then(|baseline| campaigns.get(baseline)) {

@@ -3,7 +3,7 @@
 use super::model::{Headline, Section, Table, Value};
 use super::parts::{paragraph, section, table};
 use super::table::{number, text, words};
-use crate::versus::{name, versus as sentence};
+use crate::versus::{name, names, versus as sentence};
 use dyno_archive::Versus;
 
 /// How the figures came about.
@@ -33,8 +33,9 @@ pub(super) fn section_of(versus: &Versus) -> Section {
         number("at least", "%"),
         number("at most", "%"),
     ];
+    let [baseline, candidate] = names(versus);
     let ratios = Table {
-        caption: format!("{} beside {}", versus.candidate, versus.baseline),
+        caption: format!("{candidate} beside {baseline}"),
         columns,
         rows: rows.collect(),
     };

@@ -47,3 +47,4 @@ mod terminal;
 mod threads;
 mod tls;
 mod users;
+mod versus;

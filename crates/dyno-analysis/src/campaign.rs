@@ -37,7 +37,9 @@ pub fn campaign_warnings(campaign: &Campaign) -> Vec<Warning> {
         return warnings;
     }
     let fewest = cells.values().map(Vec::len).min().unwrap_or(0);
-    if fewest < ENOUGH_REPETITIONS {
+    let in_turns = campaign.record.as_ref().is_ok_and(|record| record.turns.is_some());
+    // What differs between such runs is judged by their slices.
+    if fewest < ENOUGH_REPETITIONS && !in_turns {
         warnings.push(Warning::FewRepetitions {
             repetitions: fewest as u64,
             enough: ENOUGH_REPETITIONS as u64,

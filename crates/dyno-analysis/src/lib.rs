@@ -37,7 +37,7 @@ pub(crate) use campaign::settings;
 pub use lag::lag;
 
 use dyno_archive::Run;
-use dyno_archive::analysis::{Analysis, Dip};
+use dyno_archive::analysis::{Analysis, Dip, Steady};
 use series::Window;
 use sides::Sides;
 use throughput::Throughput;
@@ -46,6 +46,18 @@ use throughput::Throughput;
 /// they would have told.
 #[must_use]
 pub fn analyse(run: &Run) -> Analysis {
+    if run.record.as_ref().is_ok_and(|record| record.in_turns) {
+        // What happens over time is told of time that goes on.
+        let why = "it was measured in turn with another variant".to_owned();
+        return Analysis {
+            steady: Steady {
+                reason: why.clone(),
+                ..Steady::default()
+            },
+            no_dips_because: why,
+            ..Analysis::default()
+        };
+    }
     let (throughput, each) = Throughput::read(run);
     let facts = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
     let found = throughput.dips();

@@ -3,7 +3,7 @@
 use crate::plan::{
     Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Publication, Resolved, harmless,
 };
-use crate::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, replace_json};
+use crate::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Turns, replace_json};
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,9 @@ pub struct CampaignRecord {
     /// How the order of the runs came about.
     #[serde(default)]
     pub order: Order,
+    /// That the two cells are measured in turn; absent if runs are made one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// What is done after a run that failed.
     #[serde(default)]
     pub on_failure: OnFailure,
@@ -246,6 +249,7 @@ impl CampaignRecord {
             cells: Vec::new(),
             published: Publication::default(),
             order: Order::default(),
+            turns: None,
             on_failure: OnFailure::default(),
             max_errors_percent: ErrorLimit::default(),
             sampling: true,
@@ -268,6 +272,7 @@ impl CampaignRecord {
             cells: plan.cells.clone(),
             published: plan.published.clone(),
             order: plan.order,
+            turns: plan.turns,
             on_failure: plan.on_failure,
             max_errors_percent: plan.max_errors,
             ..record
@@ -287,6 +292,7 @@ impl CampaignRecord {
             baseline: self.baseline.clone(),
             seed: self.seed,
             published: self.published.clone(),
+            turns: self.turns,
         }
     }
 }
@@ -348,6 +354,7 @@ mod tests {
             baseline: Levels::new(),
             seed: 7,
             published: Publication::default(),
+            turns: None,
         };
         CampaignRecord::of(&plan, "dyno run pk-update".to_owned(), Zoned::now()).unwrap()
     }

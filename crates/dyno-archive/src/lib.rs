@@ -24,6 +24,7 @@ mod servers;
 mod steps;
 pub mod summary;
 mod tables;
+mod versus;
 
 pub use answers::{CheckResult, OutputResult, OutputTable, write_output};
 pub use campaign::{CampaignRecord, CampaignWriter, check_writable};
@@ -41,6 +42,7 @@ pub use samples::SampleWriter;
 pub use servers::{ServerOfRun, ServerRecord, ServerWriter};
 pub use steps::{Preparation, PreparationStep};
 pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
+pub use versus::{Block, Measure, Ratio, Turns, Verdict, Versus};
 
 use serde::Serialize;
 use std::fs;

@@ -51,6 +51,9 @@ pub struct RunRecord {
     pub max_errors_percent: ErrorLimit,
     /// How long a complete interval lasts, in seconds.
     pub interval_s: f64,
+    /// That it was measured in turn with another one, so that there is time between its intervals.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turns: bool,
     /// What ran.
     pub workloads: Vec<WorkloadFacts>,
     /// The phases, as planned and as they were.
@@ -167,6 +170,7 @@ impl RunRecord {
             load_started: None,
             max_errors_percent: ErrorLimit::default(),
             interval_s: interval.as_secs_f64(),
+            in_turns: false,
             workloads,
             phases: phases.collect(),
             server: Value::Null,

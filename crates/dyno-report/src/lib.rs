@@ -26,6 +26,7 @@ pub mod plot;
 mod progress;
 mod table;
 mod terminal;
+mod versus;
 
 pub use ceiling::{ceiling, ceiling_line};
 pub use cells_csv::cells_csv;
@@ -40,3 +41,4 @@ pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
 pub use progress::{finished_run, progress_line, upcoming_line};
 pub use terminal::{campaign, comparison, overview, plans, run};
+pub use versus::{versus, versus_line};

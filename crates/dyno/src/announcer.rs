@@ -2,6 +2,7 @@
 //! nor its archive.
 
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
+use dyno_archive::Versus;
 use dyno_lab::run::Progress;
 use dyno_report::figures::count;
 use std::collections::VecDeque;
@@ -69,10 +70,19 @@ enum News {
     Begins(Upcoming),
     Step(String),
     Asks(String),
-    Amount { done: u64, total: u64, unit: String },
+    Amount {
+        done: u64,
+        total: u64,
+        unit: String,
+    },
     Done(String),
     Note(String),
     Live(Box<Live>),
+    Versus {
+        known: Box<Versus>,
+        measured: Duration,
+        at_most: Duration,
+    },
     Finished(Box<FinishedRun>),
 }
 
@@ -86,6 +96,11 @@ impl News {
             Self::Done(result) => to.done(result),
             Self::Note(text) => to.note(text),
             Self::Live(live) => to.live(live),
+            Self::Versus {
+                known,
+                measured,
+                at_most,
+            } => to.versus(known, *measured, *at_most),
             Self::Finished(run) => to.finished(run),
         }
     }
@@ -136,14 +151,14 @@ impl Waiting {
     fn push(&self, news: News) {
         let mut pile = self.pile();
         match news {
-            News::Live(_) if pile.news.len() >= MOST_BEFORE_LIVE => {
+            News::Live(_) | News::Versus { .. } if pile.news.len() >= MOST_BEFORE_LIVE => {
                 pile.left_out += 1;
                 return;
             }
             News::Amount { .. } => {
                 pile.news.pop_back_if(|last| matches!(last, News::Amount { .. }));
             }
-            News::Live(_) => {}
+            News::Live(_) | News::Versus { .. } => {}
             _ => {
                 let full = |pile: &mut Pile| pile.news.len() >= MOST_WAITING;
                 pile = self
@@ -217,6 +232,15 @@ impl<P> Progress for Announcer<P> {
 
     fn live(&mut self, live: &Live) {
         self.waiting.push(News::Live(Box::new(live.clone())));
+    }
+
+    fn versus(&mut self, known: &Versus, measured: Duration, at_most: Duration) {
+        let known = Box::new(known.clone());
+        self.waiting.push(News::Versus {
+            known,
+            measured,
+            at_most,
+        });
     }
 
     fn finished(&mut self, run: &FinishedRun) {

@@ -26,6 +26,8 @@ pub struct Cli {
 pub enum Command {
     /// Run an experiment and archive what was measured
     Run(RunArguments),
+    /// Measure two variants in turn, as one load, until it is known which is better, or that they are the same
+    Versus(VersusArguments),
     /// List the archived runs, or the experiments that can be run by name
     List(ListArguments),
     /// Show everything about an archived campaign
@@ -165,6 +167,62 @@ pub struct RunArguments {
     /// Only print what would be done and how long it would take
     #[arg(long)]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// What `dyno versus` is told.
+#[derive(Args, Debug)]
+pub struct VersusArguments {
+    /// Name of an experiment (see `dyno list experiments`) or path of an experiment file
+    #[arg(value_name = "NAME|FILE")]
+    pub experiment: String,
+
+    /// What differs: one of these with two values, the first of which is the baseline, for example
+    /// --set target=embedded:17,embedded:18; others with one value hold for both
+    #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment, required = true)]
+    pub set: Vec<(String, String)>,
+
+    /// How large a difference matters: if it is known to be smaller in either direction, the two are the same
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "3%")]
+    pub detect: f64,
+
+    /// End after this time even if nothing is decided
+    #[arg(long, value_name = "TIME", value_parser = age, default_value = "10m")]
+    pub at_most: Duration,
+
+    /// How long one of the two works before it may be the other's turn
+    #[arg(long, value_name = "TIME", value_parser = slice, default_value = "500ms")]
+    pub slice: Duration,
+
+    /// Exit with code 3 if the second is worse, and by at least this much in the middle of what is known
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub fail_if_worse: Option<f64>,
+
+    /// Exit with code 4 if nothing is decided
+    #[arg(long)]
+    pub fail_if_unsure: bool,
+
+    /// Size of the experiment; full is the published one
+    #[arg(long, value_enum, default_value_t = SizeName::Small)]
+    pub size: SizeName,
+
+    /// Database to measure both on, if they do not differ in it; see `dyno run --help`
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+
+    /// Seed of all random numbers [default: a new one each time, recorded in the archive]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// How the load's threads move bytes: auto uses io_uring if the system allows it
+    #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
+    pub transport: TransportChoice,
+
+    /// Bind the load's threads to these CPUs in turn, one CPU per thread, for example 0-3,6 [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Cpus>,
 
     #[command(flatten)]
     pub archive: ArchiveArgument,
@@ -584,6 +642,15 @@ fn age(text: &str) -> Result<Duration, String> {
     age.ok()
         .and_then(|age| Duration::try_from(age).ok())
         .ok_or_else(expected)
+}
+
+/// How long a slice may be.
+fn slice(text: &str) -> Result<Duration, String> {
+    let limits = Duration::from_millis(100)..=Duration::from_secs(60);
+    age(text)
+        .ok()
+        .filter(|slice| limits.contains(slice))
+        .ok_or_else(|| "write a time from 100ms to 60s, such as 500ms".to_owned())
 }
 
 /// A number of things that there must be.

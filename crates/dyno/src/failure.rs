@@ -20,6 +20,8 @@ pub enum Failure {
     PartWay(Option<String>),
     /// What was asked for holds not: a comparison found a loss that the caller wants to be told of. Exit code 3.
     Gate(String),
+    /// What was asked for is not known yet, and the caller wants to be told of that. Exit code 4.
+    Unsure(String),
 }
 
 impl<E: Display> From<E> for Failure {
@@ -57,6 +59,10 @@ impl Failure {
             Self::Gate(message) => {
                 say(&message);
                 ExitCode::from(3)
+            }
+            Self::Unsure(message) => {
+                say(&message);
+                ExitCode::from(4)
             }
         }
     }

@@ -18,6 +18,7 @@ mod say;
 mod serve;
 mod terminal;
 mod trial;
+mod versus;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),
         Command::Sysbench(arguments) => return dyno_sysbench::main(arguments.words.into_iter()).into(),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Versus(arguments) => versus::versus(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),

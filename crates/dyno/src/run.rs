@@ -85,7 +85,7 @@ fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
 }
 
 /// Makes a campaign, with everybody told what becomes of it.
-fn make(
+pub fn make(
     archive: &Path,
     live: bool,
     campaign: impl FnOnce(&mut Announcer<Terminal>, &Stop, &Emergency) -> Result<Finished, RunError>,
@@ -165,7 +165,7 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
 }
 
 /// A seed that is not the same twice: the time in nanoseconds.
-fn new_seed() -> u64 {
+pub fn new_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Short enough to be typed again, and exact as a JSON number.
     (now.as_nanos() % (1 << 48)) as u64

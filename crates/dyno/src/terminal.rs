@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use crate::say;
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
+use dyno_archive::Versus;
 use dyno_lab::run::Progress;
 use dyno_report as report;
 use dyno_report::figures::count;
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Where output is not a terminal, how far a step has come is printed no more often than this.
 const PLAIN_PERIOD: Duration = Duration::from_millis(990);
 
+/// The same of what is known of two variants.
+const PLAIN_VERSUS: Duration = Duration::from_secs(10);
+
 /// Shows a campaign's progress.
 pub struct Terminal {
     /// The line that changes; `None`: plain lines.
@@ -23,6 +27,7 @@ pub struct Terminal {
     /// The run under way, if it is one of several.
     run: Option<Upcoming>,
     last_plain: Option<Instant>,
+    last_versus: Option<Instant>,
     /// Whether all results could be written.
     told: Result<(), Failure>,
 }
@@ -40,6 +45,7 @@ impl Terminal {
             step: String::new(),
             run: None,
             last_plain: None,
+            last_versus: None,
             told: Ok(()),
         }
     }
@@ -148,6 +154,17 @@ impl Progress for Terminal {
             self.style("{spinner} {msg}");
             bar.set_message(visible(&text).into_owned());
         } else {
+            say::aside(&text);
+        }
+    }
+
+    fn versus(&mut self, known: &Versus, measured: Duration, at_most: Duration) {
+        let text = report::versus_line(known, measured, at_most);
+        if let Some(bar) = &self.bar {
+            self.style("{spinner} {msg}");
+            bar.set_message(visible(&text).into_owned());
+        } else if self.last_versus.is_none_or(|last| last.elapsed() >= PLAIN_VERSUS) {
+            self.last_versus = Some(Instant::now());
             say::aside(&text);
         }
     }

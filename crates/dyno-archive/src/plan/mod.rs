@@ -32,6 +32,7 @@ pub use secret::{shown_option, shown_parameter};
 pub use server::{Foreign, FurtherServer, Instances, MAIN};
 pub use value::{Span, Value};
 
+use crate::Turns;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -60,6 +61,8 @@ pub struct Plan {
     pub seed: u64,
     /// What the experiment's source published.
     pub published: Publication,
+    /// Whether the two cells are measured in turn, in the two runs there are, rather than one after the other.
+    pub turns: Option<Turns>,
 }
 
 /// Something that is varied.

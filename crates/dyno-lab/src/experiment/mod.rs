@@ -27,6 +27,7 @@ pub use diagnostic::Diagnostic;
 pub use dialect::OtherDatabase;
 pub(crate) use named::NamedLevels;
 pub(crate) use placeholder::{substitute, unknown as unknown_placeholder};
+pub(crate) use servers::checked;
 pub use set::SetError;
 pub(crate) use set::TARGET;
 

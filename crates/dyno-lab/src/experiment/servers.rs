@@ -183,7 +183,7 @@ pub(super) fn asked<T: Clone>(
 }
 
 /// Finishes what follows from several servers together, and makes sure that they can be measured at once.
-pub(super) fn checked(mut experiment: Resolved) -> Result<Resolved, SetError> {
+pub(crate) fn checked(mut experiment: Resolved) -> Result<Resolved, SetError> {
     if experiment.servers.is_empty() {
         return Ok(experiment);
     }

@@ -7,17 +7,18 @@ use super::ready::Ready;
 use super::reserved::Reserved;
 use super::servers::CellServers;
 use super::target::{clients, lexis};
-use super::workload;
 use super::{Entry, Progress, RunError, RunRecording, begun_again, data};
+use super::{turns, workload};
 use crate::lua::Heard;
 use dyno_analysis::progress::FinishedRun;
-use dyno_archive::CampaignWriter;
-use dyno_archive::plan::PlannedRun;
-use dyno_archive::plan::{ErrorLimit, Resolved};
+use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
+use dyno_archive::{CampaignWriter, Turns, Verdict, Versus};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
-use dyno_load::{Ready as Load, no_log};
+use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
+use dyno_script::Lexis;
 use dyno_target::target::{Passwords, TargetError};
 use dyno_text::one_line;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,34 +82,11 @@ impl Bench<'_> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
-        self.check_stop()?;
         let all = || std::iter::once(&ready).chain(&beside);
-        let of = |name: &str| all().find(|ready| ready.name == name).unwrap_or(&ready);
-        let mut read_by = HashMap::new();
-        for (ready, server) in all().zip(servers.all()) {
-            // Only the server knows how it has been told to read SQL.
-            let usual = lexis(&server.experiment);
-            read_by.insert(&*ready.name, ready.database.lexis(usual, &self.stop.flag())?);
-        }
-        let lexis = |name: &str| read_by.get(name).copied().unwrap_or_default();
-        let scripts = workload::scripts(experiment, seed, lexis, self.stop)?;
-        let workloads = experiment.workloads.iter();
-        let reached: Vec<_> = workloads
-            .map(|workload| workload::server(of(experiment.server_of(workload)).database.reach(), workload.driver))
-            .collect();
-        let load = workload::plan(experiment, scripts, &reached, self.threads.clone());
-        // Before scripts do anything.
-        for ready in all().filter(|ready| !ready.is_replica) {
-            ready.database.mark_used(&self.stop.flag())?;
-        }
         let heard = Arc::new(Heard::default());
-        let (load, lost) = self
-            .reserved
-            .during(self.stop, |stop| Load::heard_by(&heard.voice(), load, &no_log, stop));
-        if let Some(lost) = lost {
-            return Err(lost);
-        }
-        let load = load?;
+        let stop = self.stop;
+        let scripts = |lexis: &dyn Fn(&str) -> Lexis| workload::scripts(experiment, seed, lexis, stop);
+        let load = self.load(experiment, servers, &all().collect::<Vec<_>>(), scripts, &heard, |_| ())?;
         let entry = Entry {
             experiment,
             statements: load.statements(),
@@ -154,6 +132,155 @@ impl Bench<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// The load of `experiment` on its servers, which are `ready`, the main one first: `scripts` makes what its workloads
+    /// execute, told by which rules each server reads them, and `change` has the last word on its plan.
+    fn load(
+        &mut self,
+        experiment: &Resolved,
+        servers: &CellServers<'_>,
+        ready: &[&Ready],
+        scripts: impl FnOnce(&dyn Fn(&str) -> Lexis) -> Result<Vec<Work>, RunError>,
+        heard: &Arc<Heard>,
+        change: impl FnOnce(&mut LoadPlan),
+    ) -> Result<Load, RunError> {
+        self.check_stop()?;
+        let mut read_by = HashMap::new();
+        for (ready, server) in ready.iter().zip(servers.all()) {
+            // Only the server knows how it has been told to read SQL.
+            let usual = lexis(&server.experiment);
+            read_by.insert(&*ready.name, ready.database.lexis(usual, &self.stop.flag())?);
+        }
+        let lexis = |name: &str| read_by.get(name).copied().unwrap_or_default();
+        let scripts = scripts(&lexis)?;
+        let reached = experiment.workloads.iter().filter_map(|workload| {
+            let server = experiment.server_of(workload);
+            let named = ready.iter().find(|ready| ready.name == server);
+            let reach = named.or(ready.first())?.database.reach();
+            Some(workload::server(reach, workload.driver))
+        });
+        let reached: Vec<_> = reached.collect();
+        let mut load = workload::plan(experiment, scripts, &reached, self.threads.clone());
+        change(&mut load);
+        // Before scripts do anything.
+        for ready in ready.iter().filter(|ready| !ready.is_replica) {
+            ready.database.mark_used(&self.stop.flag())?;
+        }
+        let (load, lost) = self
+            .reserved
+            .during(self.stop, |stop| Load::heard_by(&heard.voice(), load, &no_log, stop));
+        match lost {
+            Some(lost) => Err(lost),
+            None => Ok(load?),
+        }
+    }
+
+    /// Makes the runs of the two cells of `plan` in turn, on `servers`, which are those of both together. What they say
+    /// about each other is written into the campaign's folder.
+    pub(super) fn in_turns(
+        &mut self,
+        plan: &Plan,
+        turns: Turns,
+        servers: &CellServers<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<[FinishedRun; 2], RunError> {
+        let one = turns::one(plan)?;
+        let ([planned, other], [cell]) = (plan.runs.as_slice(), one.cells.as_slice()) else {
+            return Err(RunError::NothingPlanned);
+        };
+        let experiment = &cell.experiment;
+        let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
+        let all: Vec<&Ready> = std::iter::once(&ready).chain(&beside).collect();
+        let first = plan.cells[0].experiment.workloads.len();
+        let order = turns::Order::of(plan, turns, experiment.warmup);
+        let heard = Arc::new(Heard::default());
+        // Each side with its own parameters, and both with the same random numbers.
+        let (seed, stop) = (self.seed, self.stop);
+        let scripts = |lexis: &dyn Fn(&str) -> Lexis| {
+            let names: Vec<&str> = experiment.server_names().collect();
+            let each = plan.cells.iter().enumerate().map(|(side, cell)| {
+                let server = names.get(side).or(names.first()).copied().unwrap_or_default();
+                workload::scripts(&cell.experiment, seed, |_| lexis(server), stop)
+            });
+            Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        };
+        let load = self.load(experiment, servers, &all, scripts, &heard, |load| {
+            turns::take_turns(load, first, experiment.warmup, turns, &order);
+        })?;
+        let mut statements = load.statements();
+        let of_second = statements.split_off(first.min(statements.len()));
+        let sides = [
+            (planned, &plan.cells[0], statements),
+            (other, &plan.cells[1], of_second),
+        ];
+        let told = RefCell::new(&mut *progress);
+        let mut quiet = [turns::Quiet(&told), turns::Quiet(&told)];
+        let mut recordings = Vec::new();
+        for (side, (sides, quiet)) in sides.into_iter().zip(&mut quiet).enumerate() {
+            let (planned, cell, statements) = sides;
+            let ready = all.get(side).copied().unwrap_or(&ready);
+            let entry = Entry {
+                experiment: &cell.experiment,
+                statements,
+                examples: None,
+                settings: &ready.settings,
+                database: &*ready.database,
+                beside: Vec::new(),
+                command: self.command,
+                max_errors: self.max_errors,
+                // A server's counters go on while it rests.
+                sampling: false,
+                threads: &self.threads,
+                notes: ready.notes.clone(),
+                passwords: Passwords::new(all.iter().flat_map(|ready| ready.passwords())),
+                preparation: Some(ready.preparation.clone()),
+                stop: self.stop,
+            };
+            let mut recording = RunRecording::open(self.campaign, planned, entry, quiet)?;
+            recording.of_part(side * first);
+            recordings.push(recording);
+        }
+        let [one, other] = recordings.as_mut_slice() else {
+            return Err(RunError::NothingPlanned);
+        };
+        let at_most = experiment.measure.unwrap_or_default();
+        let mut watch = |known: &Versus, end: Duration| {
+            let measured = end.saturating_sub(experiment.warmup);
+            told.borrow_mut().versus(known, measured, at_most);
+        };
+        let recorders = [one.observer(), other.observer()];
+        let mut observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
+        let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
+        let (versus, blocks) = observer.known();
+        drop(observer);
+        let outcome = match driven {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let error = lost.unwrap_or_else(|| error.into());
+                recordings
+                    .into_iter()
+                    .for_each(|recording| recording.abandon(&error.to_string()));
+                return Err(error);
+            }
+        };
+        let is_known = versus.answer != Verdict::Unknown && matches!(outcome.ended_early, None | Some(Ending::Stopped));
+        let failure = match &outcome.ended_early {
+            None | Some(Ending::Stopped) => None,
+            Some(ending) => Some(ending.to_string()),
+        };
+        let reason = lost
+            .map(|error| error.to_string())
+            .or_else(|| self.server_end(servers, &outcome))
+            .or_else(|| script_end(experiment, &outcome, &heard))
+            .or(failure);
+        versus.write(self.campaign.path(), &blocks)?;
+        let closed = recordings.into_iter().enumerate().map(|(side, recording)| {
+            let outcome = turns::outcome_of(side, first, is_known, &outcome);
+            recording.close(&outcome, reason.clone())
+        });
+        let closed: Vec<FinishedRun> = closed.collect();
+        closed.try_into().map_err(|_| RunError::NothingPlanned)
     }
 
     pub(super) fn check_stop(&self) -> Result<(), RunError> {

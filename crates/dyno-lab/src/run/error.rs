@@ -1,5 +1,6 @@
 //! Why a campaign could not be made, or a run not begin.
 
+use super::turns::TurnsError;
 use dyno_analysis::summary::metrics::MetricError;
 use dyno_archive::ArchiveError;
 use dyno_archive::plan::Path as Route;
@@ -94,6 +95,8 @@ pub enum RunError {
     OtherTarget { measured: String, now: String },
     #[error("the experiment varies the target: choose its levels with --set target=… instead of --target")]
     TargetVaries,
+    #[error(transparent)]
+    Turns(#[from] TurnsError),
     #[error("the plan has no cell to measure")]
     NothingPlanned,
     #[error(

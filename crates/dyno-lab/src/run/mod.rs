@@ -34,6 +34,7 @@ pub(crate) mod settings;
 mod steps;
 mod target;
 mod threads;
+pub mod turns;
 mod workload;
 
 pub use begun_again::begun_again;
@@ -59,6 +60,7 @@ use jiff::Zoned;
 pub(crate) use preflight::OTHER_DESCRIPTORS;
 use reserved::Reserved;
 use runner::{CampaignRunner, Lending};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What to do, with nothing left open.
@@ -152,12 +154,13 @@ pub fn run(
         restart_command: request.restart_command.as_deref().map(word_without_secrets),
         ..threads::kept(record, &request.threads)
     };
-    preflight::descriptors(&plan)?;
-    let servers = preflight::servers(&plan, request.environment, stop)?;
+    let driven = driven(&plan)?;
+    preflight::descriptors(&driven)?;
+    let servers = preflight::servers(&driven, request.environment, stop)?;
     let restart_command = request.restart_command.as_deref();
     preflight::terms(&servers, request.share_server, restart_command, stop)?;
     check_writable(&request.archive)?;
-    let reserved = Reserved::take(&plan, &servers, request.share_server, stop, progress)?;
+    let reserved = Reserved::take(&driven, &servers, request.share_server, stop, progress)?;
     let kept = kept(request.environment);
     let left = Left {
         resumed: None,
@@ -169,7 +172,14 @@ pub fn run(
         true => left.look(&servers, stop)?,
         false => left.put_back(&servers, restart_command, progress, stop)?,
     };
-    preflight::check(&plan, &servers, record.leave_settings, restart_command, progress, stop)?;
+    preflight::check(
+        &driven,
+        &servers,
+        record.leave_settings,
+        restart_command,
+        progress,
+        stop,
+    )?;
     if stop.requested() {
         return Err(RunError::Stopped);
     }
@@ -201,7 +211,16 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
         }
     }
     let stop = Stop::new();
-    preflight::rehearse(&plan, &preflight::servers(&plan, environment, &stop)?, &stop)
+    let driven = driven(&plan)?;
+    preflight::rehearse(&driven, &preflight::servers(&driven, environment, &stop)?, &stop)
+}
+
+/// The plan of what is driven at once: of cells that are measured in turn, one that has them together.
+fn driven(plan: &Plan) -> Result<Cow<'_, Plan>, RunError> {
+    Ok(match plan.turns {
+        None => Cow::Borrowed(plan),
+        Some(_) => Cow::Owned(turns::one(plan)?),
+    })
 }
 
 /// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned
@@ -242,11 +261,12 @@ pub fn resume(
     if let Some(target) = &resumption.target {
         preflight::give_again(&mut plan, target, resumption.environment, stop)?;
     }
-    preflight::descriptors(&plan)?;
-    let servers = preflight::servers(&plan, resumption.environment, stop)?;
+    let driven = driven(&plan)?;
+    preflight::descriptors(&driven)?;
+    let servers = preflight::servers(&driven, resumption.environment, stop)?;
     preflight::terms(&servers, record.share_server, restart_command, stop)?;
-    preflight::check_same(&plan, &servers, &found.runs)?;
-    let reserved = Reserved::take(&plan, &servers, record.share_server, stop, progress)?;
+    preflight::check_same(&driven, &servers, &found.runs)?;
+    let reserved = Reserved::take(&driven, &servers, record.share_server, stop, progress)?;
     let kept = kept(resumption.environment);
     let left = Left {
         resumed: Some(&path),
@@ -260,7 +280,14 @@ pub fn resume(
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
         check_secrets(&plan)?;
-        preflight::check(&plan, &servers, record.leave_settings, restart_command, progress, stop)?;
+        preflight::check(
+            &driven,
+            &servers,
+            record.leave_settings,
+            restart_command,
+            progress,
+            stop,
+        )?;
     }
     let lent = Lending {
         restart_command,

@@ -1,7 +1,9 @@
 //! What a person watching is told while a campaign goes on; how it is shown is the command line's business.
 
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
+use dyno_archive::Versus;
 use dyno_archive::figures::figure;
+use std::time::Duration;
 
 /// Is told what happens, on the thread that runs the campaign. What it has no interest in it need not take note of.
 pub trait Progress {
@@ -30,6 +32,9 @@ pub trait Progress {
 
     /// What the load did since this was last told: about once a second, or after every interval if those are longer.
     fn live(&mut self, _live: &Live) {}
+
+    /// What is known, after a block, of two variants that are measured in turn: this long, of at most so long.
+    fn versus(&mut self, _known: &Versus, _measured: Duration, _at_most: Duration) {}
 
     /// A run has ended and what is known of it is written.
     fn finished(&mut self, _run: &FinishedRun) {}

@@ -37,6 +37,8 @@ pub struct Recorder<'a> {
     /// The statements that clients came upon, each with the number of its workload.
     come_upon: Vec<(usize, Found)>,
     warnings: Vec<Warning>,
+    /// The load's workloads before its own, if it keeps a part of the load.
+    before: Option<usize>,
 }
 
 /// What a recorder leaves.
@@ -84,7 +86,15 @@ impl<'a> Recorder<'a> {
             lately: None,
             come_upon: Vec::new(),
             warnings: Vec::new(),
+            before: None,
         }
+    }
+
+    /// Keeps a part of the load, which has its turns: the workloads behind the first `before`. What belongs to the
+    /// process as a whole is not told then.
+    pub(super) fn of_part(&mut self, before: usize) {
+        self.before = Some(before);
+        self.writer.record_mut().in_turns = true;
     }
 
     /// The statements that clients came upon so far, in this order, each with the number of its workload.
@@ -118,7 +128,7 @@ impl<'a> Recorder<'a> {
             .iter()
             .map(|workload| workload.transactions + workload.errors)
             .sum();
-        if transactions > 0 {
+        if transactions > 0 && self.before.is_none() {
             let per_transaction =
                 |end: Duration, begin: Duration| end.saturating_sub(begin).as_secs_f64() * 1e6 / transactions as f64;
             summary.client_cpu = Some(ClientCpu {
@@ -315,7 +325,9 @@ impl Observer for Recorder<'_> {
     fn client_event(&mut self, event: &ClientEvent) {
         let at_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
         let workloads = &self.writer.record_mut().workloads;
-        let workload = |index: usize| workloads.get(index).map(|facts| facts.name.clone()).unwrap_or_default();
+        let before = self.before.unwrap_or_default();
+        let own = |index: usize| index.checked_sub(before).filter(|own| *own < workloads.len());
+        let workload = |own: usize| workloads.get(own).map(|facts| facts.name.clone()).unwrap_or_default();
         let kind = match event {
             ClientEvent::Aborted {
                 workload: index,
@@ -323,10 +335,11 @@ impl Observer for Recorder<'_> {
                 why,
                 ..
             } => {
+                let Some(own) = own(*index) else { return };
                 let reason = reason(why);
-                self.builder.ended(*index, at_s, &reason);
+                self.builder.ended(own, at_s, &reason);
                 EventKind::Aborted {
-                    workload: workload(*index),
+                    workload: workload(own),
                     client: *client,
                     reason,
                 }
@@ -336,11 +349,14 @@ impl Observer for Recorder<'_> {
                 client,
                 after,
                 ..
-            } => EventKind::Reconnected {
-                workload: workload(*index),
-                client: *client,
-                after_s: after.as_secs_f64(),
-            },
+            } => {
+                let Some(own) = own(*index) else { return };
+                EventKind::Reconnected {
+                    workload: workload(own),
+                    client: *client,
+                    after_s: after.as_secs_f64(),
+                }
+            }
             _ => return,
         };
         if let Err(error) = self.writer.event(&EventRecord { at_s, kind }) {

@@ -224,6 +224,11 @@ impl<'a> RunRecording<'a> {
         })
     }
 
+    /// Keeps a part of the load: the workloads behind the first `before`.
+    pub(super) fn of_part(&mut self, before: usize) {
+        self.recorder.of_part(before);
+    }
+
     /// What is to see everything that the load has to say, from the calls of its own thread.
     pub fn observer(&mut self) -> &mut Recorder<'a> {
         &mut self.recorder

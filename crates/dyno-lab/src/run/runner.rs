@@ -13,7 +13,7 @@ use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::Resolved;
 use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::summary::WorkloadFacts;
-use dyno_archive::{Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState};
+use dyno_archive::{Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState, Turns};
 use dyno_engine::Stop;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -95,7 +95,10 @@ impl<'a> CampaignRunner<'a> {
 
     /// Makes the runs of the plan that are not over.
     pub(super) fn go(mut self, progress: &mut dyn Progress) -> Result<Finished, RunError> {
-        let ended = self.runs(progress);
+        let ended = match self.plan.turns {
+            None => self.runs(progress),
+            Some(turns) => self.in_turns(turns, progress),
+        };
         let missing = self.missing().len();
         let faulty = self.faulty();
         self.bench.leave(missing == 0, progress);
@@ -160,6 +163,23 @@ impl<'a> CampaignRunner<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Makes the runs of both cells, which are measured in turn: both, or neither.
+    fn in_turns(&mut self, turns: Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
+        let ([first, second], Some(servers)) = (self.plan.runs.as_slice(), self.cells.first()) else {
+            return Err(RunError::NothingPlanned);
+        };
+        if self.missing().is_empty() || self.bench.stop.requested() {
+            return Ok(None);
+        }
+        for planned in [first, second] {
+            self.bench.campaign.set_aside(planned)?;
+        }
+        let runs = self.bench.in_turns(self.plan, turns, servers, progress)?;
+        self.made += 2;
+        let failed = runs.iter().find(|run| run.state != RunState::Complete);
+        Ok(failed.and_then(|run| run.failure.clone()))
     }
 
     /// Makes one run; `None` if stopping was asked for before anything was measured. What goes wrong with it is

@@ -45,6 +45,7 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod versus;
 mod waits;
 
 pub use annotations::Annotations;
@@ -64,7 +65,7 @@ use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
 use dyno_archive::summary::Summary;
-use dyno_archive::{Campaign, Run};
+use dyno_archive::{Campaign, Run, Versus};
 use model::{Block, Detail, Document, FORMAT, Headline, Section};
 use parts::{in_full, paragraph, section};
 use recorded::Recorded;
@@ -202,6 +203,13 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     document.headlines = all.headlines();
     document.warnings = cautions.all();
     document.sections = all.sections();
+    if let [campaign] = campaigns
+        && let Some(versus) = Versus::read(&campaign.path)
+    {
+        // What is said of runs that were made one after the other does not hold of these.
+        document.headlines = vec![versus::headline(&versus)];
+        document.sections.insert(0, versus::section_of(&versus));
+    }
     if let Some(base) = baseline.and_then(|baseline| campaigns.get(baseline)) {
         for campaign in campaigns.iter().filter(|campaign| campaign.path != base.path) {
             let comparison = compare(base, campaign);

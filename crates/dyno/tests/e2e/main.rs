@@ -48,3 +48,4 @@ mod threads;
 mod tls;
 mod trial;
 mod users;
+mod versus;

@@ -169,6 +169,7 @@ impl Experiment {
             baseline: self.shown(self.baseline()),
             seed,
             published: self.published.clone(),
+            turns: None,
             cells,
         })
     }

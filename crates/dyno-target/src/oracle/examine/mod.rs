@@ -50,7 +50,7 @@ const ONLY_11G: &str = "the server knows this password by a verifier of 11g only
 type Look = fn(&mut Client, &About) -> Result<Option<Finding>, ClientError>;
 
 /// All of them, by what they are about.
-const LOOKS: [(Topic, &str, Look); 19] = [
+const LOOKS: [(Topic, &str, Look); 20] = [
     (Topic::Server, server::SERVER, server::server),
     (Topic::Server, server::BESIDE, server::beside),
     (Topic::Server, server::PROTOCOL, server::protocol),
@@ -61,6 +61,7 @@ const LOOKS: [(Topic, &str, Look); 19] = [
     (Topic::Rights, rights::SETTINGS, rights::settings),
     (Topic::Rights, rights::COUNTERS, rights::counters),
     (Topic::Rights, rights::SESSIONS, rights::sessions),
+    (Topic::Rights, rights::STATEMENTS, rights::statements),
     (Topic::Rights, rights::LOG_SWITCHES, rights::log_switches),
     (Topic::Rights, rights::PARAMETERS, rights::parameters),
     (Topic::Rights, rights::LOCK, rights::lock),

@@ -15,6 +15,7 @@ pub(super) const OBJECTS: &str = "objects";
 pub(super) const SETTINGS: &str = "settings";
 pub(super) const COUNTERS: &str = "counters";
 pub(super) const SESSIONS: &str = "sessions";
+pub(super) const STATEMENTS: &str = "statements";
 pub(super) const LOG_SWITCHES: &str = "log switches";
 pub(super) const PARAMETERS: &str = "parameters";
 pub(super) const LOCK: &str = "lock";
@@ -30,15 +31,18 @@ const ALTER_SYSTEM: &str = "ALTER SYSTEM";
 const MADE: [&str; 3] = ["CREATE SEQUENCE", "CREATE VIEW", "CREATE PROCEDURE"];
 
 /// What is read of each view that takes a right.
-pub(super) const OF_COUNTERS: [&str; 6] = [
+pub(super) const OF_COUNTERS: [&str; 8] = [
     "v$instance_recovery",
+    "v$osstat",
     "v$sesstat",
     "v$statname",
+    "v$sys_time_model",
     "v$sysmetric",
     "v$sysstat",
     "v$system_event",
 ];
 pub(super) const OF_SESSIONS: [&str; 3] = ["v$lock", "v$session", "v$transaction"];
+pub(super) const OF_STATEMENTS: [&str; 2] = ["v$sql", "v$sqlstats"];
 pub(super) const OF_LOG_SWITCHES: [&str; 1] = ["v$log"];
 pub(super) const OF_PARAMETERS: [&str; 5] = [
     "v$instance",
@@ -198,7 +202,8 @@ pub(super) fn counters(_client: &mut Client, about: &About) -> Result<Option<Fin
         COUNTERS,
         &OF_COUNTERS,
         "what the server counts, and how long it waits for what, can be read",
-        "results have no redo, no blocks read or written, no parses, no waits, and dips get no cause from the server",
+        "results have no redo, no blocks read or written, no parses, no waits, not the server's CPU time, and dips get \
+         no cause from the server",
     )))
 }
 
@@ -209,6 +214,16 @@ pub(super) fn sessions(_client: &mut Client, about: &About) -> Result<Option<Fin
         &OF_SESSIONS,
         "what all sessions wait for, and who blocks whom, can be read",
         "results do not tell what sessions wait for and who blocks whom, and no dip is put down to a lock",
+    )))
+}
+
+pub(super) fn statements(_client: &mut Client, about: &About) -> Result<Option<Finding>, ClientError> {
+    Ok(Some(seen(
+        about,
+        STATEMENTS,
+        &OF_STATEMENTS,
+        "what each statement costs the server can be read",
+        "results do not tell what each statement costs the server",
     )))
 }
 
@@ -291,10 +306,16 @@ mod tests {
 
     #[test]
     fn of_each_view_that_takes_a_right_it_is_said_what_lacks_without_it() {
-        let told: BTreeSet<&str> = [&OF_COUNTERS[..], &OF_SESSIONS, &OF_LOG_SWITCHES, &OF_PARAMETERS]
-            .concat()
-            .into_iter()
-            .collect();
+        let told: BTreeSet<&str> = [
+            &OF_COUNTERS[..],
+            &OF_SESSIONS,
+            &OF_STATEMENTS,
+            &OF_LOG_SWITCHES,
+            &OF_PARAMETERS,
+        ]
+        .concat()
+        .into_iter()
+        .collect();
         let read = READ.iter().filter(|view| view.needs_right).map(|view| view.name);
         assert_eq!(read.collect::<BTreeSet<_>>(), told);
     }

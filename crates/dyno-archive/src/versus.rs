@@ -1,0 +1,150 @@
+//! What two variants that were measured in turn say about each other, and how that came about: `versus.json` and
+//! `versus.csv` in the campaign's folder.
+
+use crate::{ArchiveError, read_json, replace_json};
+use jiff::fmt::serde::unsigned_duration::friendly::compact::required;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+const VERSUS_JSON: &str = "versus.json";
+const VERSUS_CSV: &str = "versus.csv";
+
+/// That the two cells of a campaign are measured in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// How long one of them works before it may be the other's turn.
+    #[serde(with = "required")]
+    pub slice: Duration,
+    /// How large a difference has to be to matter, as a share: 0.03 is 3 %.
+    pub detect: f64,
+}
+
+/// What is known of the second variant beside the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Versus {
+    /// What differs between the two.
+    pub factor: String,
+    /// The level of the first, with which the other is compared.
+    pub baseline: String,
+    /// The level of the second.
+    pub candidate: String,
+    /// See [`Turns::detect`].
+    pub detect: f64,
+    /// By what it was decided.
+    pub measure: Measure,
+    /// What is known of that.
+    pub answer: Verdict,
+    /// Each figure of the second as a ratio to the first's.
+    pub ratios: Vec<Ratio>,
+    /// How many blocks of four slices there were.
+    pub blocks: usize,
+    /// In how many more blocks one of the two did nothing that could be compared.
+    #[serde(default)]
+    pub left_out: usize,
+    /// About how many more blocks would decide what is not decided; absent if it is, or if nobody would wait for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_blocks: Option<usize>,
+    /// How long a block takes.
+    pub block_s: f64,
+    /// How long both were measured together.
+    pub measured_s: f64,
+}
+
+/// A figure that is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measure {
+    /// Transactions per second.
+    Throughput,
+    /// Median of the transactions' latency.
+    P50,
+    /// Their 95th percentile.
+    P95,
+    /// Their 99th percentile.
+    P99,
+}
+
+/// What is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The second has more.
+    Higher,
+    /// The second has less.
+    Lower,
+    /// They differ by less than matters, if at all.
+    Same,
+    /// Nothing yet.
+    Unknown,
+}
+
+/// A figure of the second variant as a ratio to that of the first, with an interval that holds at 95 % whenever it is
+/// looked at. Slices of one are compared with the slices of the other next to them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// Of what.
+    pub measure: Measure,
+    /// The ratio.
+    pub ratio: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// One block, and what was known after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// When it ended, in seconds since the load began.
+    pub end_s: f64,
+    /// Whether the second variant had the first and the last slice, and not the two between.
+    pub candidate_outside: bool,
+    /// The ratio of this block alone; `None` if one of the two did nothing.
+    pub block_ratio: Option<f64>,
+    /// What all blocks up to it say; `None` as long as they are too few.
+    pub known: Option<Ratio>,
+}
+
+impl Versus {
+    /// What is known of this measure; `None` if there were too few blocks.
+    #[must_use]
+    pub fn ratio(&self, measure: Measure) -> Option<Ratio> {
+        self.ratios.iter().copied().find(|ratio| ratio.measure == measure)
+    }
+
+    /// Writes it into the `campaign`'s folder, with the blocks.
+    ///
+    /// # Errors
+    /// The files cannot be written.
+    pub fn write(&self, campaign: &Path, blocks: &[Block]) -> Result<(), ArchiveError> {
+        let mut text = "block,end_s,candidate_outside,block_ratio,ratio,low,high\n".to_owned();
+        for (block, number) in blocks.iter().zip(1..) {
+            let figure = |figure: Option<f64>| figure.map_or_else(String::new, |figure| format!("{figure:.6}"));
+            let columns = [
+                block.block_ratio,
+                block.known.map(|known| known.ratio),
+                block.known.map(|known| known.low),
+                block.known.map(|known| known.high),
+            ];
+            let columns = columns.map(figure).join(",");
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{number},{:.3},{},{columns}",
+                block.end_s, block.candidate_outside
+            );
+        }
+        let path = campaign.join(VERSUS_CSV);
+        fs::write(&path, text).map_err(ArchiveError::write(&path))?;
+        replace_json(&campaign.join(VERSUS_JSON), self)
+    }
+
+    /// That of the `campaign`'s folder; `None` if there is none, or it cannot be read.
+    #[must_use]
+    pub fn read(campaign: &Path) -> Option<Self> {
+        read_json(&campaign.join(VERSUS_JSON)).ok()
+    }
+}

@@ -1,0 +1,285 @@
+//! Two cells measured in turn, as one load: both servers are up and all clients connected, and the load goes to one side
+//! or the other, in slices of half a second or so, until it is known which of them does more.
+//!
+//! What one side did in its slices is kept as a run of its own, with intervals of what counts of each slice, so that
+//! everything that reads runs reads these. What both say about each other is kept beside them.
+
+mod judge;
+mod sequence;
+mod together;
+
+pub use together::in_turns;
+pub(super) use together::one;
+
+use super::{Progress, Recorder};
+use dyno_archive::plan::Plan;
+use dyno_archive::{Block, Turns, Verdict, Versus};
+use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage};
+use dyno_load::LoadPlan;
+use dyno_record::{Interval, Recording};
+use judge::{Done, Judge};
+use sequence::{CUT, PARTS, Sequence};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Why two cells cannot be measured in turn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TurnsError {
+    /// There is another number of them.
+    #[error(
+        "two variants are measured in turn, but the plan has {cells} cell{}: give one factor two values, such as --set \
+         target=embedded:17,embedded:18, and every other factor one",
+        if *cells == 1 { "" } else { "s" }
+    )]
+    NotTwo {
+        /// How many.
+        cells: usize,
+    },
+    /// Both are the same.
+    #[error("the two variants are the same in everything that is measured")]
+    Alike,
+    /// The experiment is none of which slices can be compared.
+    #[error("this experiment cannot be measured in turn, because {why}; measure it with dyno run --repeat 5")]
+    Unsuitable {
+        /// What is in the way.
+        why: &'static str,
+    },
+    /// Both would have to be on one server.
+    #[error(
+        "{address} cannot have two {what} at once, so the variants cannot be measured in turn: give each an address of \
+         its own with --set target=…, or measure one after the other with dyno run --repeat 5"
+    )]
+    OneServer {
+        /// The server, without passwords.
+        address: String,
+        /// What it cannot have twice.
+        what: &'static str,
+    },
+    /// They cannot be up at once.
+    #[error("the variants cannot be measured in turn: {cause}")]
+    NotTogether {
+        /// Why.
+        cause: String,
+    },
+}
+
+/// Gives the workloads of `load` their turns; those from `first_of_second` on are of the second side.
+pub(super) fn take_turns(
+    load: &mut LoadPlan,
+    first_of_second: usize,
+    warmup: Duration,
+    turns: Turns,
+    sequence: &Order,
+) {
+    let none = Span { from: 0.0, to: 0.0 };
+    for (index, workload) in load.workloads.iter_mut().enumerate() {
+        let own = usize::from(index >= first_of_second);
+        let stage = |slice: usize| Stage {
+            duration: turns.slice,
+            clients: (sequence.0.side(slice) != own).then_some(none),
+            rate_per_s: None,
+        };
+        workload.stages_begin = warmup;
+        workload.stages = (0..sequence.0.slices()).map(stage).collect();
+    }
+    if let Some(measured) = load.phases.last_mut() {
+        measured.duration = sequence.0.lasts();
+    }
+}
+
+/// Whose turn it is when.
+pub(super) struct Order(Sequence);
+
+impl Order {
+    /// That of a plan in turns, with this warm-up.
+    pub fn of(plan: &Plan, turns: Turns, warmup: Duration) -> Self {
+        let measured = plan.cells.first().and_then(|cell| cell.experiment.measure);
+        Self(Sequence::new(
+            warmup,
+            turns.slice,
+            measured.unwrap_or_default(),
+            plan.seed,
+        ))
+    }
+}
+
+/// Sees the load, and lets each side's recorder see what is its own.
+pub(super) struct Sides<'a, 'b> {
+    recorders: [&'a mut Recorder<'b>; 2],
+    /// How many workloads the first side has.
+    first: usize,
+    order: Order,
+    judge: Judge,
+    /// What the side whose turn it is did so far in the slice under way, and which slice that is.
+    under_way: Option<(usize, Interval)>,
+    watch: &'a mut dyn FnMut(&Versus, Duration),
+    versus: Box<dyn Fn(&Judge) -> (Versus, Vec<Block>) + 'a>,
+}
+
+impl<'a, 'b> Sides<'a, 'b> {
+    /// Nothing seen yet. `watch` is told what is known after each block, and how long the load has been measured.
+    pub fn new(
+        plan: &'a Plan,
+        turns: Turns,
+        order: Order,
+        recorders: [&'a mut Recorder<'b>; 2],
+        watch: &'a mut dyn FnMut(&Versus, Duration),
+    ) -> Self {
+        let workloads = |cell: usize| plan.cells.get(cell).map_or(&[][..], |cell| &cell.experiment.workloads);
+        let open = workloads(0).iter().all(|workload| workload.rate_per_s.is_some());
+        let judge = Judge::new(turns, order.0.clone(), open);
+        let factor = plan.factors.iter().find(|factor| {
+            let level = |cell: usize| plan.cells.get(cell).and_then(|cell| cell.levels.get(&factor.name));
+            level(0) != level(1)
+        });
+        let factor = factor.map_or_else(String::new, |factor| factor.name.clone());
+        let versus = move |judge: &Judge| match plan.cells.as_slice() {
+            [first, second, ..] => judge.known(&factor, [&first.levels, &second.levels]),
+            _ => judge.known(&factor, [&[].into(), &[].into()]),
+        };
+        Self {
+            recorders,
+            first: workloads(0).len(),
+            order,
+            judge,
+            under_way: None,
+            watch,
+            versus: Box::new(versus),
+        }
+    }
+
+    /// What is known, and how that came about.
+    pub fn known(&self) -> (Versus, Vec<Block>) {
+        (self.versus)(&self.judge)
+    }
+
+    /// The recordings of one side.
+    fn of(&self, side: usize, recordings: &[Recording]) -> Vec<Recording> {
+        let (one, other) = recordings.split_at(self.first.min(recordings.len()));
+        if side == 0 { one } else { other }.to_vec()
+    }
+
+    /// Ends a slice: what counts of it is an interval of its side.
+    fn close(&mut self, slice: usize, interval: &Interval) -> ControlFlow<()> {
+        let side = self.order.0.side(slice);
+        self.recorders[side].interval(interval)?;
+        let mut done = Done {
+            time: interval.duration,
+            ..Done::default()
+        };
+        for recording in &interval.recordings {
+            done.transactions += recording.transactions;
+            done.latency.add(&recording.latency);
+        }
+        let end = interval.start + interval.duration;
+        self.judge.slice(slice, &done, end);
+        if slice % sequence::BLOCK != sequence::BLOCK - 1 {
+            return ControlFlow::Continue(());
+        }
+        let (versus, _) = self.known();
+        (self.watch)(&versus, end);
+        match versus.answer {
+            Verdict::Unknown => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+}
+
+impl Observer for Sides<'_, '_> {
+    fn connected(&mut self, connected: &Connected) {
+        for recorder in &mut self.recorders {
+            recorder.connected(connected);
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        let Some(place) = self.order.0.place(interval.start) else {
+            for side in 0..2 {
+                let recordings = self.of(side, &interval.recordings);
+                self.recorders[side].interval(&Interval {
+                    recordings,
+                    ..interval.clone()
+                })?;
+            }
+            return ControlFlow::Continue(());
+        };
+        if place.part >= CUT {
+            let recordings = self.of(place.side, &interval.recordings);
+            match &mut self.under_way {
+                Some((slice, sum)) if *slice == place.slice => {
+                    sum.duration += interval.duration;
+                    for (sum, part) in sum.recordings.iter_mut().zip(&recordings) {
+                        sum.add(part);
+                    }
+                }
+                other => {
+                    *other = Some((
+                        place.slice,
+                        Interval {
+                            recordings,
+                            ..interval.clone()
+                        },
+                    ));
+                }
+            }
+        }
+        if place.part == PARTS - 1
+            && let Some((slice, sum)) = self.under_way.take()
+        {
+            return self.close(slice, &sum);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {
+        let (side, workload) = match workload.checked_sub(self.first) {
+            Some(workload) => (1, workload),
+            None => (0, workload),
+        };
+        self.recorders[side].statement(workload, place, found);
+    }
+
+    fn client_event(&mut self, event: &ClientEvent) {
+        // A recorder passes over what is not its own.
+        for recorder in &mut self.recorders {
+            recorder.client_event(event);
+        }
+    }
+}
+
+/// How the load ended as one side has seen it: of its own workloads, the `first` ones or the others. That it was `known`
+/// which side does more is its regular end.
+pub(super) fn outcome_of(side: usize, first: usize, known: bool, outcome: &Outcome) -> Outcome {
+    fn own<T: Clone>(side: usize, first: usize, all: &[T]) -> Vec<T> {
+        let (one, other) = all.split_at(first.min(all.len()));
+        if side == 0 { one } else { other }.to_vec()
+    }
+    Outcome {
+        ended_early: match &outcome.ended_early {
+            None => None,
+            Some(_) if known => None,
+            Some(Ending::Stopped) => Some(Ending::Stopped),
+            // What it was is told as the reason.
+            Some(_) => Some(Ending::Aborted),
+        },
+        unfinished: own(side, first, &outcome.unfinished),
+        waited: own(side, first, &outcome.waited),
+        aborted: own(side, first, &outcome.aborted),
+        connections: own(side, first, &outcome.connections),
+        connection_time: own(side, first, &outcome.connection_time),
+        measured: outcome.measured,
+    }
+}
+
+/// Passes on what two recorders have to say to the one who watches; how the load goes on is told for both together.
+pub(super) struct Quiet<'a, 'b>(pub &'a std::cell::RefCell<&'b mut dyn Progress>);
+
+impl Progress for Quiet<'_, '_> {
+    fn note(&mut self, text: &str) {
+        self.0.borrow_mut().note(text);
+    }
+
+    fn asks(&mut self, text: &str) {
+        self.0.borrow_mut().asks(text);
+    }
+}

@@ -1,0 +1,248 @@
+//! Two cells as one load: each on a server of its own where it needs one, so that both can be up at once.
+
+use super::TurnsError;
+use crate::experiment::checked;
+use dyno_archive::Turns;
+use dyno_archive::plan::{Cell, FurtherServer, Plan, PlannedRun, Resolved};
+use dyno_target::target::{EMBEDDED, without_secrets};
+use std::time::Duration;
+
+/// The longest name that a level gives to a server.
+const LONGEST_NAME: usize = 40;
+
+/// `plan`, of two cells, with both measured in turn for at most `at_most`: one run of each.
+///
+/// # Errors
+/// There are not two cells, or they cannot be measured in turn.
+pub fn in_turns(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
+    let mut plan = plan;
+    if plan.cells.len() != 2 {
+        return Err(TurnsError::NotTwo {
+            cells: plan.cells.len(),
+        });
+    }
+    for cell in &mut plan.cells {
+        check(&cell.experiment)?;
+        let slice = turns.slice;
+        let slices = cell.experiment.warmup.as_nanos().div_ceil(slice.as_nanos().max(1));
+        cell.experiment.warmup = slice.saturating_mul(u32::try_from(slices).unwrap_or(u32::MAX));
+        cell.experiment.measure = Some(at_most);
+        // One interval is what counts of a slice.
+        cell.experiment.interval = slice / super::sequence::PARTS * (super::sequence::PARTS - super::sequence::CUT);
+    }
+    plan.turns = Some(turns);
+    plan.baseline = plan.cells[0].levels.clone();
+    plan.runs = plan
+        .cells
+        .iter()
+        .zip(1..)
+        .map(|(cell, number)| planned(cell, number))
+        .collect();
+    one(&plan)?;
+    Ok(plan)
+}
+
+fn planned(cell: &Cell, number: usize) -> PlannedRun {
+    PlannedRun {
+        number,
+        cell: cell.levels.clone(),
+        repetition: 1,
+    }
+}
+
+/// What cannot be measured in turn whatever it is beside.
+fn check(experiment: &Resolved) -> Result<(), TurnsError> {
+    let why = if !experiment.servers.is_empty() {
+        "it has several servers"
+    } else if !experiment.stages.is_empty() {
+        "it has stages"
+    } else if experiment
+        .workloads
+        .iter()
+        .any(|workload| workload.transactions_per_client.is_some())
+    {
+        "a workload ends after a number of transactions"
+    } else if experiment
+        .workloads
+        .iter()
+        .any(|workload| !workload.start_delay.is_zero())
+    {
+        "a workload begins later than the others"
+    } else {
+        return Ok(());
+    };
+    Err(TurnsError::Unsuitable { why })
+}
+
+/// The two cells of a plan in turns as one experiment, which is what is driven: the workloads of the first, then those
+/// of the second. It has one cell, without levels, and one run.
+pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
+    let (Some(turns), [first, second]) = (plan.turns, plan.cells.as_slice()) else {
+        return Err(TurnsError::NotTwo {
+            cells: plan.cells.len(),
+        });
+    };
+    let names = names([first, second]);
+    let mut both = first.experiment.clone();
+    let other = &second.experiment;
+    if both == *other {
+        return Err(TurnsError::Alike);
+    }
+    if both.warmup != other.warmup {
+        return Err(TurnsError::Unsuitable {
+            why: "the warm-up differs between the two",
+        });
+    }
+    both.interval = turns.slice / super::sequence::PARTS;
+    // They are asked and worked out for each side alone.
+    both.metrics.clear();
+    (both.checks.clear(), both.outputs.clear());
+    let shared = on_one_server(&both, other)?;
+    both.server_name = Some(names[0].clone());
+    let rename = |name: &str, side: usize| format!("{name}-{}", names[side]);
+    for workload in &mut both.workloads {
+        workload.name = rename(&workload.name, 0);
+    }
+    for workload in &other.workloads {
+        let mut workload = workload.clone();
+        workload.name = rename(&workload.name, 1);
+        workload.server = (!shared).then(|| names[1].clone());
+        both.workloads.push(workload);
+    }
+    if !shared {
+        let further = FurtherServer {
+            target: other.target.clone(),
+            path: other.path,
+            locale: other.locale.clone(),
+            settings: other.settings.clone(),
+            data: other.data.clone(),
+            ..FurtherServer::default()
+        };
+        both.servers.insert(names[1].clone(), further);
+    }
+    let both = checked(both).map_err(|cause| TurnsError::NotTogether {
+        cause: cause.to_string(),
+    })?;
+    let cell = Cell {
+        levels: [].into(),
+        experiment: both,
+    };
+    Ok(Plan {
+        factors: Vec::new(),
+        runs: vec![planned(&cell, 1)],
+        baseline: [].into(),
+        cells: vec![cell],
+        ..plan.clone()
+    })
+}
+
+/// Whether both are measured on the same server: one that is not dyno's own, and is to be the same for both.
+fn on_one_server(one: &Resolved, other: &Resolved) -> Result<bool, TurnsError> {
+    let address = |experiment: &Resolved| {
+        let target = experiment.target.as_ref().map_or(EMBEDDED, |target| target.given());
+        (!target.starts_with(EMBEDDED)).then(|| without_secrets(target))
+    };
+    match (address(one), address(other)) {
+        (Some(first), Some(second)) if first == second => {
+            let what = match (one.settings == other.settings, one.data == other.data) {
+                (true, true) => return Ok(true),
+                (false, _) => "settings",
+                (true, false) => "data",
+            };
+            Err(TurnsError::OneServer { address: first, what })
+        }
+        _ => Ok(false),
+    }
+}
+
+/// What the two servers are called: by what differs.
+fn names(cells: [&Cell; 2]) -> [String; 2] {
+    let named = cells.map(|cell| {
+        let words: Vec<&str> = cell.levels.values().map(String::as_str).collect();
+        let name: String = words.join("-").chars().map(harmless).take(LONGEST_NAME).collect();
+        name.trim_matches('-').to_owned()
+    });
+    match &named {
+        [one, other] if one == other || one.is_empty() || other.is_empty() => ["a".to_owned(), "b".to_owned()],
+        _ => named,
+    }
+}
+
+fn harmless(letter: char) -> char {
+    match letter {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => letter,
+        _ => '-',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use dyno_archive::plan::Size;
+    use std::path::Path;
+
+    fn plan(file: &str, set: &[(&str, &str)]) -> Result<Plan, TurnsError> {
+        let experiment = Experiment::parse(Path::new("mine.toml"), &format!("title = \"t\"\n{file}")).unwrap();
+        let set: Vec<_> = set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
+        let turns = Turns {
+            slice: Duration::from_millis(500),
+            detect: 0.03,
+        };
+        in_turns(plan, turns, Duration::from_secs(60))
+    }
+
+    const FILE: &str = "[[workload]]\nname = \"w\"\nclients = 2\nscript = \"select 1;\"\n";
+
+    #[test]
+    fn each_version_has_its_server_and_its_workload() {
+        let plan = plan(FILE, &[("target", "embedded:14,embedded:18")]).unwrap();
+        assert_eq!((plan.runs.len(), plan.cells.len()), (2, 2));
+        let one = one(&plan).unwrap();
+        let both = &one.cells[0].experiment;
+        assert_eq!(both.server_names().collect::<Vec<_>>(), ["embedded-14", "embedded-18"]);
+        let workloads: Vec<_> = both
+            .workloads
+            .iter()
+            .map(|workload| (workload.name.as_str(), both.server_of(workload)))
+            .collect();
+        assert_eq!(
+            workloads,
+            [("w-embedded-14", "embedded-14"), ("w-embedded-18", "embedded-18")]
+        );
+        assert_eq!(both.interval, Duration::from_millis(100));
+        assert_eq!(plan.cells[0].experiment.interval, Duration::from_millis(400));
+    }
+
+    #[test]
+    fn one_server_that_is_there_is_shared_unless_it_would_have_to_differ() {
+        let target = [("target", "postgres://u@127.0.0.1:5999/d"), ("clients", "1,2")];
+        let plan_of = |set: &[(&str, &str)]| plan(FILE, set);
+        let shared = one(&plan_of(&target).unwrap()).unwrap();
+        assert!(shared.cells[0].experiment.servers.is_empty());
+        assert_eq!(shared.cells[0].experiment.workloads.len(), 2);
+        let error = plan_of(&[target[0], ("settings.work_mem", "4MB,8MB")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("postgres://u@127.0.0.1:5999/d cannot have two settings at once"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_measured_in_turn_is_told() {
+        let said = |file: &str, set: &[(&str, &str)]| plan(file, set).unwrap_err().to_string();
+        assert!(said(FILE, &[]).contains("has 1 cell"), "{}", said(FILE, &[]));
+        assert!(said(FILE, &[("clients", "1,2,4")]).contains("has 3 cells"));
+        let stages =
+            format!("{FILE}[[stage]]\nname = \"a\"\nlasts = \"1s\"\n[[stage]]\nname = \"b\"\nlasts = \"1s\"\n");
+        assert!(said(&stages, &[("clients", "1,2")]).contains("it has stages"));
+        let both = said(FILE, &[("target", "embedded:18,embedded:mariadb")]);
+        assert!(both.contains("one load speaks one protocol"), "{both}");
+    }
+}

@@ -1,0 +1,154 @@
+//! `dyno versus`: two variants measured in turn, as one load.
+
+use crate::support::{Desk, Ended, Home, Running, database, run_folders, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+
+/// A statement that takes as many milliseconds as the parameter says, on the server.
+const WAITING: &str = r#"
+title = "Waiting"
+
+[parameters]
+ms = 2
+
+[[workload]]
+name = "wait"
+clients = 2
+script = "select pg_sleep(:ms / 1000.0);"
+
+[phases]
+warmup = "300ms"
+measure = "1s"
+"#;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.file("waiting.toml", WAITING);
+    desk
+}
+
+/// What the only campaign of the archive knows.
+fn known(desk: &Desk) -> Value {
+    let runs = run_folders(&desk.archive());
+    let campaign = runs[0].0.parent().unwrap();
+    serde_json::from_str(&fs::read_to_string(campaign.join("versus.json")).unwrap()).unwrap()
+}
+
+fn versus(desk: &Desk, target: &str, words: &str) -> Ended {
+    let words = ["versus", "waiting.toml", "--target", target, "--slice", "100ms"]
+        .into_iter()
+        .chain(words.split_whitespace());
+    Ended::of(&mut desk.command(words))
+}
+
+#[test]
+fn a_slower_variant_is_told_as_soon_as_it_is_known() {
+    let (desk, database) = (desk(), database("e2e_versus"));
+    let words = "--set ms=2,8 --at-most 2m --fail-if-worse 5%";
+    let ended = versus(&desk, &database.target(), words).expect(3);
+    ended
+        .says("error: worse by at least 5 %: ms = 8 is ")
+        .shows(" % slower than ms = 2 (")
+        .shows("; decided after ");
+    let known = known(&desk);
+    assert_eq!((&known["answer"], &known["baseline"]), (&"lower".into(), &"2".into()));
+    // Each waits at least as long as it says, and the rest is the same.
+    let of = |measure: &str| {
+        let all = known["ratios"].as_array().unwrap();
+        let ratio = all.iter().find(|ratio| ratio["measure"] == measure).unwrap();
+        ratio["ratio"].as_f64().unwrap()
+    };
+    assert!((0.1..0.7).contains(&of("throughput")), "{known}");
+    assert!(of("p50") > 1.4, "{known}");
+    let runs = run_folders(&desk.archive());
+    let states: Vec<String> = runs.iter().map(|run| run.state()).collect();
+    assert_eq!(states, ["complete", "complete"]);
+    let blocks = fs::read_to_string(runs[0].0.parent().unwrap().join("versus.csv")).unwrap();
+    let blocks: Vec<&str> = blocks.lines().skip(1).collect();
+    assert!(blocks.len() < 300, "it went on to the end");
+    for run in &runs {
+        // Two slices a block are a run's own, and an interval is what counts of one.
+        let measured: Vec<f64> = run
+            .rows("intervals.csv")
+            .iter()
+            .filter(|row| row["phase"] == "measure")
+            .map(|row| row["interval_s"].parse().unwrap())
+            .collect();
+        assert_eq!(measured.len(), blocks.len() * 2);
+        assert!(measured.iter().all(|s| (s - 0.08).abs() < 0.02), "{measured:?}");
+        // While one has its turn the other rests: its clients are there and do nothing.
+        let record = run.record();
+        let tps = record["summary"]["workloads"][0]["tps"].as_f64().unwrap();
+        let ms: f64 = if record["cell"]["ms"] == "2" { 2.0 } else { 8.0 };
+        assert!(tps < 2.0 * 1_000.0 / ms * 1.05, "{tps}");
+    }
+    let report = desk.dyno("report --format md").expect(0);
+    report.shows("ms = 8 is ").shows("throughput");
+}
+
+#[test]
+fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
+    let (desk, home) = (desk(), Home::new());
+    let words = "versus waiting.toml --slice 100ms --set work_mem=4MB,8MB --detect 60% --at-most 30s --fail-if-unsure";
+    let ended = desk.embedded(&home, words);
+    let known = known(&desk);
+    // Equal ones: whatever else is found, they are not far apart.
+    assert_ne!(known["blocks"], 0, "{}", ended.stderr);
+    let runs = run_folders(&desk.archive());
+    let settings: Vec<String> = runs
+        .iter()
+        .map(|run| {
+            let record = run.record();
+            let settings = record["server"]["settings"].as_array().unwrap().clone();
+            let found = settings.iter().find(|setting| setting["name"] == "work_mem").unwrap();
+            found["value"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(settings.len(), 2);
+    assert_ne!(settings[0], settings[1]);
+    home.assert_no_server();
+}
+
+#[test]
+fn what_cannot_be_measured_in_turn_is_told_before_anything_is_done() {
+    let desk = desk();
+    let said = |words: &str| desk.dyno(&format!("versus waiting.toml {words}")).expect(1).stderr;
+    let error = said("--set ms=1,2,3");
+    assert!(error.contains("the plan has 3 cells"), "{error}");
+    let error = said("--set work_mem=4MB,8MB --target postgres://u@127.0.0.1:1/d");
+    assert!(error.contains("cannot have two settings at once"), "{error}");
+    let error = said("--set target=embedded:18,embedded:mariadb");
+    assert!(error.contains("one load speaks one protocol"), "{error}");
+    desk.dyno("versus waiting.toml --set ms=1,2 --slice 1ms")
+        .expect(1)
+        .says("write a time from 100ms to 60s");
+    assert!(!desk.archive().exists());
+}
+
+#[test]
+fn a_signal_keeps_what_is_known_by_then() {
+    let (desk, database) = (desk(), database("e2e_versus_signal"));
+    let target = database.target();
+    let words = [
+        "versus",
+        "waiting.toml",
+        "--target",
+        &target,
+        "--slice",
+        "100ms",
+        "--set",
+        "ms=2,2.0001",
+    ];
+    let running = Running::start(desk.command(words.into_iter().chain(["--at-most", "1h", "--detect", "0%"])));
+    wait_for("a few slices", || {
+        run_folders(&desk.archive())
+            .iter()
+            .any(|run| run.intervals_so_far() > 30)
+    });
+    running.signal(Signal::INT);
+    running.end().expect(2).says("Ending: what was measured is kept");
+    assert_eq!(known(&desk)["answer"], "unknown");
+    let states: Vec<String> = run_folders(&desk.archive()).iter().map(|run| run.state()).collect();
+    assert_eq!(states, ["incomplete", "incomplete"]);
+}

@@ -78,6 +78,7 @@ fn an_ordinary_user_learns_what_to_grant_and_what_lacks_without() {
         "settings",
         "counters",
         "sessions",
+        "statements",
         "log switches",
         "parameters",
         "lock",

@@ -299,7 +299,7 @@ fn dips_get_the_causes_that_the_server_shows() {
     let events = run.read("events.jsonl");
     let events: Vec<&str> = events.lines().filter(|event| !event.contains("stalled")).collect();
     std::fs::write(run.0.join("events.jsonl"), events.join("\n") + "\n").unwrap();
-    let mut campaigns = Archive::new(&desk.archive()).campaigns().unwrap();
+    let mut campaigns = Archive::new(desk.archive()).campaigns().unwrap();
     let dips = analyse(&campaigns.remove(0).runs[0]).dips;
     for (disturbance, (from_s, to_s)) in DISTURBANCES.iter().zip(times) {
         let within = dips.iter().filter(|dip| dip.start_s < to_s && dip.end_s > from_s);

@@ -68,7 +68,7 @@ impl Judge {
 
     /// Takes the `slice` that is over.
     pub fn slice(&mut self, slice: usize, done: &Done, end: Duration) {
-        if slice % BLOCK == 0 {
+        if slice.is_multiple_of(BLOCK) {
             self.slices.clear();
         }
         self.slices

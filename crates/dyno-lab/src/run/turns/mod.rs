@@ -12,7 +12,7 @@ pub use together::in_turns;
 pub(super) use together::one;
 
 use super::{Progress, Recorder};
-use dyno_archive::plan::Plan;
+use dyno_archive::plan::{Levels, Plan};
 use dyno_archive::{Block, Turns, Verdict, Versus};
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage};
 use dyno_load::LoadPlan;
@@ -113,7 +113,9 @@ pub(super) struct Sides<'a, 'b> {
     /// What the side whose turn it is did so far in the slice under way, and which slice that is.
     under_way: Option<(usize, Interval)>,
     watch: &'a mut dyn FnMut(&Versus, Duration),
-    versus: Box<dyn Fn(&Judge) -> (Versus, Vec<Block>) + 'a>,
+    /// What differs, and the levels of the two.
+    factor: String,
+    levels: [Levels; 2],
 }
 
 impl<'a, 'b> Sides<'a, 'b> {
@@ -128,15 +130,11 @@ impl<'a, 'b> Sides<'a, 'b> {
         let workloads = |cell: usize| plan.cells.get(cell).map_or(&[][..], |cell| &cell.experiment.workloads);
         let open = workloads(0).iter().all(|workload| workload.rate_per_s.is_some());
         let judge = Judge::new(turns, order.0.clone(), open);
-        let factor = plan.factors.iter().find(|factor| {
-            let level = |cell: usize| plan.cells.get(cell).and_then(|cell| cell.levels.get(&factor.name));
-            level(0) != level(1)
-        });
-        let factor = factor.map_or_else(String::new, |factor| factor.name.clone());
-        let versus = move |judge: &Judge| match plan.cells.as_slice() {
-            [first, second, ..] => judge.known(&factor, [&first.levels, &second.levels]),
-            _ => judge.known(&factor, [&[].into(), &[].into()]),
-        };
+        let levels = [0, 1].map(|cell| plan.cells.get(cell).map(|cell| cell.levels.clone()).unwrap_or_default());
+        let differs = levels[0]
+            .iter()
+            .find(|(name, level)| levels[1].get(*name) != Some(level));
+        let factor = differs.map_or_else(String::new, |(name, _)| name.clone());
         Self {
             recorders,
             first: workloads(0).len(),
@@ -144,13 +142,14 @@ impl<'a, 'b> Sides<'a, 'b> {
             judge,
             under_way: None,
             watch,
-            versus: Box::new(versus),
+            factor,
+            levels,
         }
     }
 
     /// What is known, and how that came about.
     pub fn known(&self) -> (Versus, Vec<Block>) {
-        (self.versus)(&self.judge)
+        self.judge.known(&self.factor, [&self.levels[0], &self.levels[1]])
     }
 
     /// The recordings of one side.

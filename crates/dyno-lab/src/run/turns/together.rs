@@ -96,7 +96,8 @@ pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
     both.interval = turns.slice / super::sequence::PARTS;
     // They are asked and worked out for each side alone.
     both.metrics.clear();
-    (both.checks.clear(), both.outputs.clear());
+    both.checks.clear();
+    both.outputs.clear();
     let shared = on_one_server(&both, other)?;
     both.server_name = Some(names[0].clone());
     let rename = |name: &str, side: usize| format!("{name}-{}", names[side]);

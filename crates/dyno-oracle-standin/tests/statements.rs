@@ -62,6 +62,7 @@ fn shown(row: &[Value]) -> String {
         Value::Raw(bytes) => format!("{bytes:02x?}"),
         Value::Double(number) => number.to_string(),
         Value::Time(at) => at.to_string(),
+        Value::Rare(value) => format!("{value:?}"),
     });
     values.collect::<Vec<_>>().join(" ")
 }

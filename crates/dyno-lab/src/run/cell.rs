@@ -2,10 +2,11 @@
 
 use super::embedded::EmbeddedServers;
 use super::external::ExternalServers;
+use super::fleet::Agents;
 use super::loaded::Loaded;
 use super::ready::Ready;
 use super::reserved::Reserved;
-use super::servers::CellServers;
+use super::servers::{CellServer, CellServers};
 use super::target::{clients, lexis};
 use super::workload;
 use super::{Entry, Progress, RunError, RunRecording, begun_again, data};
@@ -80,6 +81,16 @@ impl Bench<'_> {
     ) -> Result<FinishedRun, RunError> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
+        // A host that cannot be reached is to be known before anything is made.
+        let agents = Agents::start(experiment, &self.threads, self.stop)?;
+        let is_private = |server: &CellServer<'_>| server.target.external().is_none();
+        if let Some(host) = agents
+            .as_ref()
+            .and_then(Agents::elsewhere)
+            .filter(|_| servers.all().any(is_private))
+        {
+            return Err(RunError::Unreachable { host: host.to_owned() });
+        }
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         self.check_stop()?;
         let all = || std::iter::once(&ready).chain(&beside);
@@ -97,6 +108,7 @@ impl Bench<'_> {
             .map(|workload| of(experiment.server_of(workload)).database.reach().into())
             .collect();
         let load = workload::plan(experiment, scripts, &reached, self.threads.clone());
+        let agents = agents.map(|agents| agents.share(load.clone())).transpose()?;
         // Before scripts do anything.
         for ready in all().filter(|ready| !ready.is_replica) {
             ready.database.mark_used(&self.stop.flag())?;
@@ -133,11 +145,18 @@ impl Bench<'_> {
         let mut recording = RunRecording::open(self.campaign, planned, entry, progress)?;
         // In between the author's questions may have been asked.
         recording.asks(&connecting);
-        let (driven, lost) = self
-            .reserved
-            .during(self.stop, |stop| load.drive(recording.observer(), stop));
+        let folder = recording.folder().to_owned();
+        let (driven, lost) = self.reserved.during(self.stop, |stop| match agents {
+            None => Ok((load.drive(recording.observer(), stop)?, None)),
+            Some(agents) => {
+                let driven = agents.drive(experiment, recording.observer(), &folder, self.sampling, stop)?;
+                recording.driven_by(driven.hosts);
+                driven.notes.into_iter().for_each(|note| recording.note(note));
+                Ok((driven.outcome, driven.loss))
+            }
+        });
         match driven {
-            Ok(outcome) => {
+            Ok((outcome, missing)) => {
                 for note in lua_notes(experiment, &load, &heard) {
                     recording.note(note);
                 }
@@ -145,11 +164,12 @@ impl Bench<'_> {
                 let reason = lost
                     .or_else(|| self.server_end(servers, &outcome))
                     .or_else(|| script_end(experiment, &outcome, &heard))
-                    .or_else(|| self.lapse(servers, &outcome));
+                    .or_else(|| self.lapse(servers, &outcome))
+                    .or(missing);
                 Ok(recording.close_when(&outcome, reason, || self.catch_up_after(servers)))
             }
             Err(error) => {
-                let error = lost.unwrap_or_else(|| error.into());
+                let error = lost.unwrap_or(error);
                 recording.abandon(&error.to_string());
                 Err(error)
             }

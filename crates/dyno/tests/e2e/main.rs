@@ -20,6 +20,7 @@ mod export;
 mod external;
 mod factors;
 mod failures;
+mod fleet;
 mod frozen;
 mod interrupts;
 mod kills;

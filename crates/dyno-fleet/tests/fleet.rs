@@ -408,13 +408,15 @@ fn a_load_that_cannot_begin_is_told_with_its_host() {
 #[test]
 fn whatever_is_no_agent_is_refused() {
     let speaks = |bytes: Vec<u8>| {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        // As of a process: two streams, and it ends when its input does.
+        let (input, mut hears) = UnixStream::pair().unwrap();
+        let (mut says, output) = UnixStream::pair().unwrap();
         let thread = std::thread::spawn(move || {
-            let _ = theirs.write_all(&bytes);
+            let _ = says.write_all(&bytes);
             let mut rest = Vec::new();
-            let _ = theirs.read_to_end(&mut rest);
+            let _ = hears.read_to_end(&mut rest);
         });
-        let channel = Channel::new(ours.try_clone().unwrap(), ours);
+        let channel = Channel::new(input, output);
         let error = Fleet::of(vec![(host("b"), channel)], Patience::default(), &Stop::new())
             .err()
             .unwrap();

@@ -192,17 +192,19 @@ impl Agent {
     }
 
     fn hello(&self) -> Hello {
-        let facts = host_facts(None);
+        let (facts, limits, boot_id) = (host_facts(None), host_limits(), boot_id());
+        // These two are to be of one instant.
+        let clock_ns = self.clock.now_ns();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Hello {
             protocol: PROTOCOL,
             version: version(),
             host: facts.hostname.unwrap_or_default(),
-            boot_id: boot_id().unwrap_or_default(),
+            boot_id: boot_id.unwrap_or_default(),
             cores: usize::try_from(facts.cores).unwrap_or(1),
-            open_files: host_limits().open_files,
+            open_files: limits.open_files,
             wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(0),
-            clock_ns: self.clock.now_ns(),
+            clock_ns,
         }
     }
 

@@ -67,11 +67,6 @@ impl Link {
         }
     }
 
-    /// The process's number.
-    pub fn process_id(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::id)
-    }
-
     /// A reason, and what the process said last.
     pub fn with_last_words(&self, reason: String) -> String {
         let said = self.process.as_ref().map(Process::said).unwrap_or_default();

@@ -5,21 +5,24 @@
 //! An agent of which nothing is heard for a while, or whose stream ends, is lost: the others go on without it, and what it
 //! has not told is a gap.
 
+mod driving;
 mod link;
 pub(crate) mod merge;
+mod model;
 mod outcome;
 
 use crate::clock::{Clock, Comparison, Trip};
 use crate::protocol::{Connections, Ended, Event, Hello, Order, PROTOCOL, Report, version};
-use crate::share::{Share, ShareError};
-use crate::start::{self, Host, HostError, StartError};
-use dyno_engine::{AbortReason, ClientEvent, Connected, Observer, Outcome, Stop, TransportKind};
-use dyno_load::{BytesError, LoadPlan};
-use dyno_record::{Interval, LatencyHistogram};
+use crate::share::Share;
+use crate::start::{self, Host};
+use driving::Driving;
+use dyno_engine::{AbortReason, ClientEvent, Connected, Outcome, Stop, TransportKind};
+use dyno_load::LoadPlan;
+use dyno_record::LatencyHistogram;
 use link::{Link, Said};
-use merge::Merge;
+pub use model::{FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So many round trips are made before the load, and after it.
@@ -33,106 +36,6 @@ const LEAD: Duration = Duration::from_millis(100);
 
 /// How long the clocks are compared after the load at most.
 const AFTERWARDS: Duration = Duration::from_secs(2);
-
-/// What becomes of a load when one of its hosts is lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnLostHost {
-    /// The others go on.
-    #[default]
-    Continue,
-    /// It ends.
-    End,
-}
-
-/// How long is waited for agents.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// For the first word of one.
-    pub start: Duration,
-    /// For any word of one. What is heard later than that is not waited for: the agent is lost.
-    pub silence: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            start: Duration::from_secs(30),
-            silence: Duration::from_secs(10),
-        }
-    }
-}
-
-/// Is told of the whole load, and of its hosts beside. All is told on the thread that drives the fleet.
-pub trait FleetObserver: Observer {
-    /// What a host did in an interval, which the whole is yet to be told of.
-    fn host_interval(&mut self, host: usize, interval: &Interval);
-    /// The counters of a host, so long after the load began, in the columns of
-    /// [`dyno_target::host::load_host_series`].
-    fn host_sample(&mut self, host: usize, at: Duration, values: &[Option<f64>]);
-}
-
-/// A fleet that cannot drive a load.
-#[derive(Debug, thiserror::Error)]
-pub enum FleetError {
-    /// A word names no host.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// The load cannot be shared out.
-    #[error(transparent)]
-    Share(#[from] ShareError),
-    /// The plan cannot travel.
-    #[error(transparent)]
-    Bytes(#[from] BytesError),
-    /// An agent cannot be started.
-    #[error("load host {host}: {cause}")]
-    Start {
-        /// The host.
-        host: String,
-        /// Why.
-        cause: StartError,
-    },
-    /// An agent was lost, or could not begin, before the load had begun.
-    #[error("load host {host}: {reason}")]
-    Failed {
-        /// The host.
-        host: String,
-        /// Why.
-        reason: String,
-    },
-    /// It was asked to end before the load had begun.
-    #[error("stopped on request")]
-    Stopped,
-}
-
-/// From when on a host is missing in a load.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Gap {
-    /// Up to there, since the load began, what it did is counted.
-    pub from: Duration,
-    /// Why.
-    pub reason: String,
-}
-
-/// What is known of a host when the load is over.
-#[derive(Clone, Debug)]
-pub struct HostOutcome {
-    /// The host.
-    pub host: Host,
-    /// What its agent said of it.
-    pub hello: Hello,
-    /// What it had of the load.
-    pub share: Share,
-    /// How long after the agreed instant it began, by its own clock; `None` if it never said.
-    pub late: Option<Duration>,
-    /// How its clock compares.
-    pub clock: Comparison,
-    /// How far its time of day was ahead of ours before the load, in nanoseconds.
-    pub time_of_day_ns: Option<i64>,
-    /// Since when it is missing, if it is.
-    pub gap: Option<Gap>,
-    /// What its agent wanted to be kept in mind, as sentences.
-    pub warnings: Vec<String>,
-}
 
 /// Agents that are there.
 pub struct Fleet {
@@ -175,14 +78,13 @@ impl Fleet {
     /// # Errors
     /// One of them cannot be started or does not answer.
     pub fn start(hosts: &[Host], dyno: &Path, patience: Patience, stop: &Stop) -> Result<Self, FleetError> {
-        let channels = hosts.iter().map(|host| {
-            let channel = start::start(host, dyno).map_err(|cause| FleetError::Start {
+        let start = |host: &Host| {
+            start::start(host, dyno).map_err(|cause| FleetError::Start {
                 host: host.name.clone(),
                 cause,
-            })?;
-            Ok((host.clone(), channel))
-        });
-        Self::of(channels.collect::<Result<_, FleetError>>()?, patience, stop)
+            })
+        };
+        Self::greeted(hosts.iter().map(|host| (host.clone(), || start(host))), patience, stop)
     }
 
     /// The same of agents that were started in some way.
@@ -190,22 +92,42 @@ impl Fleet {
     /// # Errors
     /// One of them does not answer.
     pub fn of(channels: Vec<(Host, start::Channel)>, patience: Patience, stop: &Stop) -> Result<Self, FleetError> {
+        let channels = channels.into_iter().map(|(host, channel)| (host, || Ok(channel)));
+        Self::greeted(channels, patience, stop)
+    }
+
+    /// Starts all at the same time, as copying a program takes its time, and speaks to each as soon as it is there.
+    fn greeted<S>(hosts: impl Iterator<Item = (Host, S)>, patience: Patience, stop: &Stop) -> Result<Self, FleetError>
+    where
+        S: FnOnce() -> Result<start::Channel, FleetError> + Send,
+    {
         let clock = Clock::start();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch_ns = wall.as_nanos().cast_signed();
         let (said, inbox) = mpsc::channel();
-        let mut links = Vec::new();
-        for (number, (host, channel)) in channels.into_iter().enumerate() {
-            let link = Link::open(number, channel, clock, said.clone()).map_err(|error| FleetError::Failed {
-                host: host.name.clone(),
-                reason: format!("cannot start a thread: {error}"),
-            })?;
-            link.order(Order::Hello {
-                protocol: PROTOCOL,
-                version: version(),
+        let links: Vec<Result<_, FleetError>> = std::thread::scope(|scope| {
+            let starting = hosts.enumerate().map(|(number, (host, start))| {
+                let said = said.clone();
+                scope.spawn(move || {
+                    let link = Link::open(number, start()?, clock, said).map_err(|error| FleetError::Failed {
+                        host: host.name.clone(),
+                        reason: format!("cannot start a thread: {error}"),
+                    })?;
+                    link.order(Order::Hello {
+                        protocol: PROTOCOL,
+                        version: version(),
+                    });
+                    Ok((host, link, None))
+                })
             });
-            links.push((host, link, None));
-        }
+            let starting: Vec<_> = starting.collect();
+            let started = starting.into_iter().map(|thread| match thread.join() {
+                Ok(link) => link,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            started.collect()
+        });
+        let mut links = links.into_iter().collect::<Result<Vec<_>, _>>()?;
         let hellos = greet(&mut links, &inbox, patience, stop);
         let agents = links.into_iter().zip(hellos?).map(|((host, link, _), hello)| Agent {
             host,
@@ -233,12 +155,6 @@ impl Fleet {
         self.agents.iter().map(|agent| (&agent.host, &agent.hello))
     }
 
-    /// The processes that stand for the agents here.
-    #[must_use]
-    pub fn processes(&self) -> Vec<u32> {
-        self.agents.iter().filter_map(|agent| agent.link.process_id()).collect()
-    }
-
     /// Drives a load of which each agent has the share of its number. A raised `stop` ends it early. When it is over
     /// the agents are gone.
     ///
@@ -254,6 +170,7 @@ impl Fleet {
         stop: &Stop,
     ) -> Result<(Outcome, Vec<HostOutcome>), FleetError> {
         let bytes = dyno_load::to_bytes(plan)?;
+        self.hear_idle()?;
         let now = Instant::now();
         for (agent, share) in self.agents.iter_mut().zip(&shares) {
             agent.heard = now;
@@ -268,17 +185,7 @@ impl Fleet {
         self.connect(observer, stop)?;
         let connected = self.connected(plan, begun.elapsed());
         self.begin(&connected, observer);
-        let mut driving = Driving {
-            fleet: &mut self,
-            plan,
-            merge: Merge::new(plan.workloads.len(), shares.len()),
-            on_lost,
-            began: Instant::now(),
-            stopped: false,
-            lost: None,
-        };
-        driving.gather(observer, stop);
-        let lost = driving.lost.take();
+        let lost = Driving::new(&mut self, plan, on_lost).gather(observer, stop);
         self.compare_afterwards();
         let epoch_ns = self.epoch_ns;
         let outcome = outcome::of(&self.agents, plan.workloads.len(), lost, stop);
@@ -293,6 +200,19 @@ impl Fleet {
             warnings: agent.warnings,
         });
         Ok((outcome, hosts.collect()))
+    }
+
+    /// Hears what agents said while there was nothing to do, which tells no more than whether they are there.
+    fn hear_idle(&mut self) -> Result<(), FleetError> {
+        while let Ok((number, said)) = self.inbox.try_recv() {
+            match said {
+                Said::Report(Report::Pong { .. }, _) => {}
+                Said::Report(Report::Warning(text), _) => self.agents[number].warn(text),
+                Said::Report(..) => return Err(self.failed(number, "it speaks out of turn".to_owned())),
+                Said::Gone(reason) => return Err(self.failed(number, reason)),
+            }
+        }
+        Ok(())
     }
 
     /// Waits until all clients of all agents are connected, and compares clocks meanwhile.
@@ -496,6 +416,8 @@ fn greet(
                 }
                 links[number].2 = Some(hello);
             }
+            // Others are slower, and this one hears that we are there.
+            Ok((number, Said::Report(Report::Pong { .. }, _))) if links[number].2.is_some() => {}
             Ok((number, Said::Report(..))) => return Err(failed(&links[number], "it speaks out of turn".to_owned())),
             Ok((number, Said::Gone(reason))) => return Err(failed(&links[number], reason)),
             Err(_) if Instant::now() > deadline => {
@@ -524,138 +446,6 @@ impl Agent {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(text);
         }
-    }
-}
-
-/// A load under way.
-struct Driving<'a> {
-    fleet: &'a mut Fleet,
-    plan: &'a LoadPlan,
-    merge: Merge,
-    on_lost: OnLostHost,
-    began: Instant,
-    /// Whether the agents were told to stop.
-    stopped: bool,
-    /// The loss that ended the load.
-    lost: Option<String>,
-}
-
-impl Driving<'_> {
-    /// Hears the agents until none is running.
-    fn gather(&mut self, observer: &mut dyn FleetObserver, stop: &Stop) {
-        let phases = self.plan.phases.iter().map(|phase| phase.duration);
-        let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);
-        let overtime = self.plan.grace.saturating_add(self.fleet.patience.silence);
-        let mut deadline = self.began.checked_add(lasts.saturating_add(overtime));
-        while self
-            .fleet
-            .agents
-            .iter()
-            .any(|agent| matches!(agent.state, State::Running))
-        {
-            match self.fleet.inbox.recv_timeout(LOOK) {
-                Ok((number, Said::Report(report, received_ns))) => self.hear(number, report, received_ns, observer),
-                Ok((number, Said::Gone(reason))) => self.lose(number, reason),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-            }
-            let silent: Vec<_> = self.fleet.silent().collect();
-            for number in silent {
-                self.lose(number, self.fleet.silence());
-            }
-            if (stop.requested() || self.lost.is_some() || self.has_broken()) && !self.stopped {
-                self.stop();
-                deadline = Instant::now().checked_add(overtime).into_iter().chain(deadline).min();
-            }
-            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                for number in 0..self.fleet.agents.len() {
-                    self.lose(number, "its load did not end".to_owned());
-                }
-            }
-            while let Some(interval) = self.merge.next() {
-                if observer.interval(&interval).is_break() && !self.stopped {
-                    self.stop();
-                }
-            }
-        }
-        while let Some(interval) = self.merge.next() {
-            let _ = observer.interval(&interval);
-        }
-    }
-
-    fn stop(&mut self) {
-        self.stopped = true;
-        let agents = self.fleet.agents.iter();
-        agents.for_each(|agent| agent.link.order(Order::Stop));
-    }
-
-    /// Whether something ended the load of an agent that ends it for all, as in one process.
-    fn has_broken(&self) -> bool {
-        self.fleet.agents.iter().any(
-            |agent| matches!(&agent.state, State::Done(ended) if ended.early.as_ref().is_some_and(outcome::is_for_all)),
-        )
-    }
-
-    fn hear(&mut self, number: usize, report: Report, received_ns: u64, observer: &mut dyn FleetObserver) {
-        let workloads = self.plan.workloads.len();
-        let agent = &mut self.fleet.agents[number];
-        if matches!(agent.state, State::Lost) {
-            return;
-        }
-        agent.heard = Instant::now();
-        match report {
-            Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
-            Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
-            Report::Interval(bytes) => match Interval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
-                Ok(interval) => {
-                    observer.host_interval(number, &interval);
-                    if self.merge.add(number, &interval) {
-                        agent.told = interval.start.saturating_add(interval.duration);
-                    }
-                }
-                Err(error) => self.lose(number, error.to_string()),
-            },
-            Report::Event(event) => observer.client_event(&client_event(event)),
-            Report::Sample { at, values } => observer.host_sample(number, at, &values),
-            Report::Warning(text) => agent.warn(text),
-            Report::Done(ended) if outcome::fits(&ended, workloads) => {
-                if let Some(early) = ended.early.as_ref().filter(|early| outcome::is_gap(early)) {
-                    agent.gap = Some(Gap {
-                        from: agent.told,
-                        reason: outcome::words(early),
-                    });
-                }
-                agent.state = State::Done(ended);
-                self.merge.leave(number);
-            }
-            Report::Failed(reason) => self.lose(number, reason),
-            Report::Done(_) | Report::Hello(_) | Report::Connected(_) => {
-                self.lose(number, "it speaks out of turn".to_owned());
-            }
-        }
-    }
-
-    /// An agent is not there any more. What it has told counts.
-    fn lose(&mut self, number: usize, reason: String) {
-        let agent = &mut self.fleet.agents[number];
-        if !matches!(agent.state, State::Running) {
-            return;
-        }
-        let reason = agent.link.with_last_words(reason);
-        // Nobody else ends a process that stands still, and its connections.
-        agent.link.cut();
-        agent.state = State::Lost;
-        self.merge.leave(number);
-        if self.on_lost == OnLostHost::End && self.lost.is_none() {
-            let after_s = agent.told.as_secs_f64();
-            self.lost = Some(format!(
-                "load host {} was lost after {after_s:.1} s: {reason}",
-                agent.host.name
-            ));
-        }
-        agent.gap = Some(Gap {
-            from: agent.told,
-            reason,
-        });
     }
 }
 

@@ -55,11 +55,6 @@ impl Process {
         said.join("; ")
     }
 
-    /// Its number.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Ends it now.
     pub fn kill(&mut self) {
         // One that has ended needs no end.

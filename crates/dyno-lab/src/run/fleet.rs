@@ -22,6 +22,9 @@ const BUSY_SHARE: f64 = 0.9;
 /// A host of which less than this share is idle starves its agent.
 const IDLE_SHARE: f64 = 0.1;
 
+/// Threads that wait for a CPU for this share of the time are told.
+const WAITED_SHARE: f64 = 0.1;
+
 /// Longer stops by the agent's control group than this share of the time are told.
 const THROTTLED_SHARE: f64 = 0.01;
 
@@ -194,6 +197,12 @@ impl Driven {
         if let Some(limit) = &limit {
             self.notes.push(format!("Load host {name} was the limit: {limit}."));
         }
+        if let Some(waited) = record.waited_share(threads) {
+            self.notes.push(about(&format!(
+                "its threads waited for a CPU for {:.0} % of their time; latencies include this.",
+                waited.min(1.0) * 100.0
+            )));
+        }
         let drift = Duration::from_nanos(host.clock.drift_ns());
         let uncertainty = Duration::from_nanos(host.clock.uncertainty_ns());
         if drift + uncertainty > experiment.interval / 10 {
@@ -263,12 +272,13 @@ struct HostRecord {
 }
 
 /// What is looked at of a host's counters.
-const READ: [Meaning; 5] = [
+const READ: [Meaning; 6] = [
     Meaning::DynoCpuS,
     Meaning::CpuIdleShare,
     Meaning::CpuIowaitShare,
     Meaning::CpuStealShare,
     Meaning::ThrottledS,
+    Meaning::RunQueueS,
 ];
 
 /// A sample's time and the values of [`READ`].
@@ -330,6 +340,12 @@ impl HostRecord {
     /// The share of all CPUs that nobody used: a CPU is free while what would use it waits for storage.
     fn idle_share(&self) -> Option<f64> {
         Some(self.mean(1)? + self.mean(2).unwrap_or(0.0))
+    }
+
+    /// For which share of the time the threads waited for a CPU, if it is worth a word.
+    fn waited_share(&self, threads: usize) -> Option<f64> {
+        let share = self.growth_per_s(5)? / threads.max(1) as f64;
+        (share >= WAITED_SHARE).then_some(share)
     }
 
     /// Why this host limited the load, if it did.
@@ -451,9 +467,9 @@ mod tests {
     fn the_host_that_limits_is_named_with_what_to_do() {
         // In the warm-up it was idle.
         let busy = record(&[
-            (1, [0.0, 1.0, 0.0, 0.0, 0.0]),
-            (2, [10.0, 0.05, 0.01, 0.1, 0.0]),
-            (4, [13.9, 0.05, 0.01, 0.1, 0.0]),
+            (1, [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+            (2, [10.0, 0.05, 0.01, 0.1, 0.0, 1.0]),
+            (4, [13.9, 0.05, 0.01, 0.1, 0.0, 2.0]),
         ]);
         assert_eq!(
             busy.limit(2, false).unwrap(),
@@ -464,9 +480,13 @@ mod tests {
             "its CPUs were busy 94 % of the time, 10 % taken by other virtual machines; give it less of the load or add \
              a host"
         );
+        assert_eq!((busy.waited_share(2), busy.waited_share(8)), (Some(0.25), None));
         // Here the server uses them as well.
         assert_eq!(busy.limit(8, false), None);
-        let throttled = record(&[(2, [10.0, 0.5, 0.0, 0.0, 1.0]), (4, [11.0, 0.5, 0.0, 0.0, 1.2])]);
+        let throttled = record(&[
+            (2, [10.0, 0.5, 0.0, 0.0, 1.0, 0.0]),
+            (4, [11.0, 0.5, 0.0, 0.0, 1.2, 0.0]),
+        ]);
         assert_eq!(
             throttled.limit(4, true).unwrap(),
             "its control group held it back for 100 ms a second; raise its CPU quota"

@@ -119,8 +119,11 @@ fn transactions(intervals: &[Interval]) -> u64 {
         .sum()
 }
 
+/// An agent on a thread.
+type Served = JoinHandle<Result<(), AgentError>>;
+
 /// An agent on a thread. Dropping the channel is what the death of a controller is to it.
-fn agent(name: &str) -> ((Host, Channel), JoinHandle<Result<(), AgentError>>) {
+fn agent(name: &str) -> ((Host, Channel), Served) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let output = theirs.try_clone().unwrap();
     let thread = std::thread::spawn(move || serve(theirs, output, || ()));
@@ -142,7 +145,7 @@ struct Weather {
 }
 
 /// An agent behind a relay in both directions.
-fn relayed(name: &str) -> ((Host, Channel), Arc<Weather>, JoinHandle<Result<(), AgentError>>) {
+fn relayed(name: &str) -> ((Host, Channel), Arc<Weather>, Served) {
     let weather = Arc::<Weather>::default();
     let (near, relay_near) = UnixStream::pair().unwrap();
     let (relay_far, far) = UnixStream::pair().unwrap();

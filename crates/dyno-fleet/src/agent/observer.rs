@@ -35,7 +35,9 @@ impl<'a> Telling<'a> {
 
     /// The load is over. Gives back why the controller is gone, if that is what ended it.
     pub fn finish(mut self) -> Option<String> {
-        self.sampling.take().map(Sampling::finish);
+        if let Some(sampling) = self.sampling.take() {
+            sampling.finish();
+        }
         self.gone.or_else(|| {
             // What came while the load ran.
             self.heard.try_iter().find_map(|heard| match heard {

@@ -67,13 +67,13 @@ impl<'a> Driving<'a> {
                     self.lose(number, "its load did not end".to_owned());
                 }
             }
-            while let Some(interval) = self.merge.next() {
+            while let Some(interval) = self.merge.pop() {
                 if observer.interval(&interval).is_break() && !self.stopped {
                     self.stop();
                 }
             }
         }
-        while let Some(interval) = self.merge.next() {
+        while let Some(interval) = self.merge.pop() {
             let _ = observer.interval(&interval);
         }
         self.lost

@@ -65,7 +65,7 @@ impl Merge {
     }
 
     /// The next interval that no host can add to, in the order of time.
-    pub fn next(&mut self) -> Option<Interval> {
+    pub fn pop(&mut self) -> Option<Interval> {
         let awaited = self.told.iter().flatten().min();
         let first = self.pending.first_entry()?;
         if awaited.is_some_and(|awaited| first.key() >= awaited) {
@@ -111,13 +111,13 @@ mod tests {
         let mut merge = Merge::new(1, 3);
         assert!(merge.add(0, &interval(0, &[1_000])) && merge.add(0, &interval(10, &[1_000])));
         assert!(merge.add(2, &interval(0, &[3_000])) && merge.add(2, &interval(10, &[3_000])));
-        assert!(merge.next().is_none());
+        assert!(merge.pop().is_none());
         assert!(merge.add(1, &interval(0, &[2_000])));
-        let first = merge.next().unwrap();
+        let first = merge.pop().unwrap();
         assert_eq!((first.start, first.recordings[0].transactions), (Duration::ZERO, 3));
-        assert!(merge.next().is_none() && merge.waiting() == 1);
+        assert!(merge.pop().is_none() && merge.waiting() == 1);
         merge.leave(1);
-        let second = merge.next().unwrap();
+        let second = merge.pop().unwrap();
         assert_eq!(
             (second.start, second.recordings[0].transactions),
             (Duration::from_millis(10), 2)
@@ -125,7 +125,7 @@ mod tests {
         // Who has left, or tells what is past, is not heard.
         assert!(!merge.add(1, &interval(20, &[1])) && !merge.add(0, &interval(10, &[1])));
         assert!(!merge.add(7, &interval(20, &[1])));
-        assert!(merge.next().is_none());
+        assert!(merge.pop().is_none());
     }
 
     proptest! {
@@ -159,7 +159,7 @@ mod tests {
                 if next[host] == 5 {
                     merge.leave(host);
                 }
-                while let Some(interval) = merge.next() {
+                while let Some(interval) = merge.pop() {
                     told.push(interval);
                 }
             }

@@ -62,7 +62,7 @@ fn three_processes_are_one_run() {
         );
     }
     assert_eq!(run.measured(), run.summed_up());
-    assert_eq!(run.latency("main").len(), run.measured());
+    assert_eq!(run.latency("select").len(), run.measured());
     for name in names {
         assert!(run.read(&format!("hosts/{name}/host.csv")).lines().count() >= 2);
     }

@@ -1,10 +1,10 @@
 //! What time it is elsewhere.
 //!
-//! A round trip tells the other clock's reading at an instant between sending and receiving. Where between is not known,
-//! so the middle is taken, and half of the trip is how far off that may be. Most of a long trip is waiting (in queues,
-//! for a CPU), which need not be the same on both ways; so of several trips the shortest counts, and the others tell
-//! nothing. Clocks are monotonic: nobody sets them while a load runs, but they need not be equally fast, so they are
-//! compared before, during and after it.
+//! A round trip tells the other clock's reading at an instant between sending and receiving. Where between is not
+//! known, so the middle is taken, and half of the trip is how far off that may be. Most of a long trip is waiting (in
+//! queues, for a CPU), which need not be the same on both ways; so of several trips the shortest counts, and the others
+//! tell nothing. Clocks are monotonic: nobody sets them while a load runs, but they need not be equally fast, so they
+//! are compared before, during and after it.
 
 use std::time::Instant;
 

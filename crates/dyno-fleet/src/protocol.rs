@@ -2,8 +2,8 @@
 //!
 //! The controller speaks first: who it is. The agent says what it is and can, gets its part of a load, connects, waits
 //! for the instant that it is told, and sends what it records, interval by interval. Both hear something of each other
-//! every second, so either notices when the other is gone. Instants travel in the agent's own time, which the controller
-//! works out (see [`crate::clock`]), because nothing else is as exact where the load is driven.
+//! every second, so either notices when the other is gone. Instants travel in the agent's own time, which the
+//! controller works out (see [`crate::clock`]), because nothing else is as exact where the load is driven.
 
 use dyno_engine::Part;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Which part of a load each host drives.
 //!
-//! Threads are shared out, and clients go with them: client numbers, random numbers and parts of the rate follow from the
-//! number of a thread in the whole load, so a seed gives the same draws whoever drives a thread.
+//! Threads are shared out, and clients go with them: client numbers, random numbers and parts of the rate follow from
+//! the number of a thread in the whole load, so a seed gives the same draws whoever drives a thread.
 
 use dyno_engine::{Cpus, Pacing, Part};
 use dyno_load::{LoadPlan, Server, Work};
@@ -43,8 +43,8 @@ pub enum ShareError {
     },
     /// A script in Lua.
     #[error(
-        "workload \"{0}\" is a script in Lua, which several load hosts cannot share yet: write it in pgbench's language, \
-         or drive it from one host"
+        "workload \"{0}\" is a script in Lua, which several load hosts cannot share yet: write it in pgbench's \
+         language, or drive it from one host"
     )]
     Lua(String),
     /// A database that is not supported here.

@@ -1,5 +1,5 @@
-//! Agents and their controller in one process, with what can happen between them: the load goes to a server that answers
-//! at once, or to a real one where it matters what it is asked.
+//! Agents and their controller in one process, with what can happen between them: the load goes to a server that
+//! answers at once, or to a real one where it matters what it is asked.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 

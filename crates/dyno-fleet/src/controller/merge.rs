@@ -2,8 +2,8 @@
 //!
 //! All parts cut the phases at the same instants since their begin, so an interval of one belongs to that of another
 //! with the same begin. What was counted is added, histograms class by class, so percentiles are those of one process
-//! that recorded everything. An interval is told when no host can add to it any more: intervals that come late are waited
-//! for, and a host that is gone is not.
+//! that recorded everything. An interval is told when no host can add to it any more: intervals that come late are
+//! waited for, and a host that is gone is not.
 
 use dyno_record::{Interval, Recording};
 use std::collections::BTreeMap;

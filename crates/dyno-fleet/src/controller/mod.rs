@@ -1,9 +1,9 @@
 //! The controller: starts agents, lets them begin together, and makes one load of what they tell.
 //!
-//! One thread does all of it and tells an observer, as the engine's collector does with the threads of one process. Each
-//! agent has a thread here that hears it and one that writes to it, which also tells it every second that we are there.
-//! An agent of which nothing is heard for a while, or whose stream ends, is lost: the others go on without it, and what it
-//! has not told is a gap.
+//! One thread does all of it and tells an observer, as the engine's collector does with the threads of one process.
+//! Each agent has a thread here that hears it and one that writes to it, which also tells it every second that we are
+//! there. An agent of which nothing is heard for a while, or whose stream ends, is lost: the others go on without it,
+//! and what it has not told is a gap.
 
 mod driving;
 mod link;

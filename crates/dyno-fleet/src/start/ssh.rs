@@ -1,6 +1,6 @@
-//! Agents on other machines, by OpenSSH: with the user's own configuration, keys and agent, and nothing else. No password
-//! is asked for. The program of this dyno is copied into the user's cache folder there, under the hash of its content, so
-//! that both ends are the same; a copy that is there already is used again.
+//! Agents on other machines, by OpenSSH: with the user's own configuration, keys and agent, and nothing else. No
+//! password is asked for. The program of this dyno is copied into the user's cache folder there, under the hash of its
+//! content, so that both ends are the same; a copy that is there already is used again.
 
 use super::process::Process;
 use super::{Channel, StartError};

@@ -1,5 +1,5 @@
-//! A load that several hosts drive: agents started for a run, what each has of it, what is kept of each, and what is said
-//! of them when it is over.
+//! A load that several hosts drive: agents started for a run, what each has of it, what is kept of each, and what is
+//! said of them when it is over.
 
 use super::{Recorder, RunError};
 use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved, WARMUP};
@@ -208,7 +208,8 @@ impl Driven {
         if drift + uncertainty > experiment.interval / 10 {
             self.notes.push(about(&format!(
                 "its clock and this one differ by up to {:.1} ms more than before the load, or cannot be compared more \
-                 exactly; that is over a tenth of an interval, so what it did may count in the interval before or after.",
+                 exactly; that is over a tenth of an interval, so what it did may count in the interval before or \
+                 after.",
                 (drift + uncertainty).as_secs_f64() * 1e3
             )));
         }
@@ -353,7 +354,8 @@ impl HostRecord {
         let busy = self.agent_cores().map(|cores| cores / threads.max(1) as f64);
         if let Some(busy) = busy.filter(|busy| *busy >= BUSY_SHARE) {
             return Some(format!(
-                "its {threads} load threads were busy {:.0} % of the time; give the workloads more threads or add a host",
+                "its {threads} load threads were busy {:.0} % of the time; give the workloads more threads or add \
+                 a host",
                 busy.min(1.0) * 100.0
             ));
         }
@@ -477,8 +479,8 @@ mod tests {
         );
         assert_eq!(
             busy.limit(8, true).unwrap(),
-            "its CPUs were busy 94 % of the time, 10 % taken by other virtual machines; give it less of the load or add \
-             a host"
+            "its CPUs were busy 94 % of the time, 10 % taken by other virtual machines; give it less of the load or \
+             add a host"
         );
         assert_eq!((busy.waited_share(2), busy.waited_share(8)), (Some(0.25), None));
         // Here the server uses them as well.

@@ -1,5 +1,5 @@
-//! Load hosts that are reached by ssh: a server of OpenSSH's on a free port, with keys of its own. Without such a server
-//! the cases say so and pass; `DYNO_REQUIRE_SSHD=1` turns its absence into a failure.
+//! Load hosts that are reached by ssh: a server of OpenSSH's on a free port, with keys of its own. Without such a
+//! server the cases say so and pass; `DYNO_REQUIRE_SSHD=1` turns its absence into a failure.
 
 use crate::support::{Desk, Ended, Home, is_alive, run_folders, temporary, wait_for};
 use std::fs;

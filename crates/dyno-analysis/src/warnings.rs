@@ -39,7 +39,10 @@ pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, ma
     warnings.extend(no_steady_state(&analysis.steady, measured_s).filter(|_| may_be_steady));
     warnings.extend(few_checkpoints(record, recording, measured_s));
     warnings.extend(limits::warnings(record, recording));
-    warnings.extend(descheduled::warning(run, recording));
+    // With load hosts, the threads of this process drive nothing.
+    if record.load_hosts.is_empty() {
+        warnings.extend(descheduled::warning(run, recording));
+    }
     warnings.extend(slow_clock(record));
     warnings.extend(governor(record));
     warnings.extend(swapping(run, recording));

@@ -13,6 +13,7 @@ mod events;
 pub mod figures;
 mod intervals;
 mod latencies;
+mod load_hosts;
 mod meanings;
 mod outline;
 pub mod plan;
@@ -31,6 +32,7 @@ pub use campaign::{CampaignRecord, CampaignWriter, check_writable};
 pub use events::{EventKind, EventRecord};
 pub use intervals::IntervalRow;
 pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};
+pub use load_hosts::{ClockComparison, HostGap, LoadHost, LoadHostWriter, LoadShare};
 pub use meanings::columns_by_meaning;
 pub use outline::{
     CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, restore_records, run_folders,

@@ -8,8 +8,8 @@ use crate::latencies::Encoder;
 use crate::plan::{ErrorLimit, Phase};
 use crate::summary::{Summary, WorkloadFacts};
 use crate::{
-    ArchiveError, CheckResult, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, OutputResult, Preparation, RUN_JSON,
-    Run, earlier, latencies, replace_json,
+    ArchiveError, CheckResult, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, LoadHost, OutputResult, Preparation,
+    RUN_JSON, Run, earlier, latencies, replace_json,
 };
 use dyno_record::{Interval, Point, ServerTraits};
 use indexmap::IndexMap;
@@ -62,6 +62,9 @@ pub struct RunRecord {
     pub server: Value,
     /// The load host's kernel, processor and so on, as the target reports them.
     pub host: Value,
+    /// The hosts that drove the load; empty: it was dyno itself, on the host above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_hosts: Vec<LoadHost>,
     /// How the load's threads move bytes, such as `io_uring`; several where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
@@ -175,6 +178,7 @@ impl RunRecord {
             phases: phases.collect(),
             server: Value::Null,
             host: Value::Null,
+            load_hosts: Vec::new(),
             transport: None,
             ceiling: None,
             tables: Value::Null,

@@ -3,6 +3,7 @@
 use crate::program::{ProgramError, Shown};
 use dyno_connect::ConnectError;
 use dyno_wire::ServerError;
+use std::fmt;
 use std::time::Duration;
 
 /// Something worth saying about one client. Clients, scripts and commands count from 0; a command is an index into
@@ -179,4 +180,22 @@ pub enum AbortReason {
     Rollback(Box<ServerError>),
     /// No connection could be made for the next transaction.
     Connect(ConnectError),
+    /// What was said of a client that was driven elsewhere.
+    Elsewhere(String),
+}
+
+/// In a few words.
+impl fmt::Display for AbortReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server { error, .. } | Self::ConnectionLost { error: Some(error), .. } => error.fmt(f),
+            Self::Copy => f.write_str("the statement copies from or to the client, which is not possible here"),
+            Self::ConnectionLost { cause, .. } => write!(f, "connection lost: {cause}"),
+            Self::Program(error) => error.fmt(f),
+            Self::OpenTransaction => f.write_str("the script ended inside a transaction"),
+            Self::Rollback(error) => write!(f, "the failed transaction could not be rolled back: {error}"),
+            Self::Connect(error) => error.fmt(f),
+            Self::Elsewhere(said) => f.write_str(said),
+        }
+    }
 }

@@ -17,6 +17,7 @@ mod descriptors;
 mod load;
 mod log;
 mod outcome;
+mod part;
 mod profile;
 mod program;
 mod report;
@@ -27,7 +28,7 @@ pub use backend::wire::transport::{TransportChoice, TransportChoiceError, Transp
 pub use backend::{Choice, Connector, Driver, WireDriver};
 pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
-pub use collect::drive;
+pub use collect::{drive, drive_part};
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, most_clients, raise_descriptor_limit};
 pub use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop, Tls};
@@ -37,5 +38,6 @@ pub use load::{
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use outcome::{Connected, DriveError, Ending, Found, Observer, Outcome, Waited};
+pub use part::Part;
 pub use program::{Action, MOST_CONNECTIONS, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::{Signals, heeded};

@@ -91,7 +91,8 @@ pub struct Waited {
 
 impl Waited {
     /// That of all clients of both.
-    pub(crate) fn and(self, other: Self) -> Self {
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
         Self {
             longest: self.longest.max(other.longest),
             least: self.least.min(other.least),
@@ -128,6 +129,9 @@ pub enum Ending {
         /// What the server said.
         error: Box<ServerError>,
     },
+    /// What was said of the end of a part that was driven elsewhere.
+    #[error("{0}")]
+    Elsewhere(String),
     /// The system refused to wait for connections.
     #[error("cannot wait for the connections: {0}")]
     System(io::Error),

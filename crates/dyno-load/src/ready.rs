@@ -7,7 +7,7 @@ use crate::lua::{Deaf, LuaLoad};
 use crate::plan::{LoadPlan, Server, Work, WorkloadPlan};
 use crate::scripts::Scripts;
 use dyno_engine::backend::blocking::BlockingDriver;
-use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
+use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Part, Program, Stop, WireDriver, drive_part};
 use dyno_lua::{Counts, Dialect, LuaError, Voice};
 use dyno_script::{Example, ScriptError, ScriptProgram};
 use dyno_target::postgres::address::ConnectError;
@@ -181,11 +181,20 @@ impl Ready {
     /// # Errors
     /// It could not begin.
     pub fn drive(&self, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
+        self.drive_part(&Part::whole(), observer, stop)
+    }
+
+    /// Drives a part of it, while others see to the rest. Loads of scripts in Lua are driven whole: their clients come
+    /// upon statements, which only threads of one process number alike.
+    ///
+    /// # Errors
+    /// It could not begin.
+    pub fn drive_part(&self, part: &Part, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
         match self {
-            Self::Postgres(load) => drive(load, observer, stop),
-            Self::Mysql(load) => drive(load, observer, stop),
-            Self::Oracle(load) => drive(load, observer, stop),
-            Self::OracleByCrate(load) => drive(load, observer, stop),
+            Self::Postgres(load) => drive_part(load, part, observer, stop),
+            Self::Mysql(load) => drive_part(load, part, observer, stop),
+            Self::Oracle(load) => drive_part(load, part, observer, stop),
+            Self::OracleByCrate(load) => drive_part(load, part, observer, stop),
             Self::PostgresLua(load) => load.drive(observer, stop),
             Self::MysqlLua(load) => load.drive(observer, stop),
         }

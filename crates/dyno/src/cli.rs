@@ -49,6 +49,9 @@ pub enum Command {
     /// Be that server
     #[command(hide = true)]
     Responder(ResponderArguments),
+    /// Drive a part of a load for the dyno at the other end of the standard input and output
+    #[command(hide = true)]
+    Agent,
     /// Take the place of PostgreSQL's pgbench, with the same options; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
@@ -92,7 +95,7 @@ pub struct RunArguments {
         num_args = 0..=1,
         conflicts_with_all = [
             "experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server",
-            "no_sampling", "transport", "cpus"
+            "no_sampling", "transport", "cpus", "hosts", "local_agents"
         ]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
@@ -155,6 +158,20 @@ pub struct RunArguments {
     /// How the load's threads move bytes: auto uses io_uring if the system allows it
     #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
     pub transport: TransportChoice,
+
+    /// Drive the load from these hosts instead of from here: each is what ssh is given, or local for a process of this
+    /// machine; see docs/fleet.md
+    #[arg(
+        long,
+        value_name = "HOST[,HOST]",
+        value_delimiter = ',',
+        conflicts_with = "local_agents"
+    )]
+    pub hosts: Vec<String>,
+
+    /// Drive the load from so many processes of this machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub local_agents: Option<u16>,
 
     /// Bind the load's threads to these CPUs in turn, one CPU per thread, for example 0-3,6 [default: none]
     #[arg(long, value_name = "LIST")]

@@ -1,5 +1,6 @@
 //! The command line: what was typed, turned into calls of the libraries.
 
+mod agent;
 mod announcer;
 mod arguments;
 mod ceiling;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
         Command::Responder(arguments) => ceiling::responder(&arguments),
+        Command::Agent => agent::agent(),
     };
     done.map_or_else(|failure: Failure| failure.report(&words), |()| ExitCode::SUCCESS)
 }

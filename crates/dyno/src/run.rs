@@ -9,6 +9,7 @@ use crate::{interrupt, say};
 use dyno_archive::Archive;
 use dyno_archive::plan::{Address, Plan, Resolved};
 use dyno_engine::{Stop, ThreadOptions};
+use dyno_fleet::start::LOCAL;
 use dyno_lab::command::redacted;
 use dyno_lab::experiment;
 use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
@@ -69,7 +70,14 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 /// What is to be done.
 fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
-    let experiment = experiment::find(name)?;
+    let mut experiment = experiment::find(name)?;
+    let hosts = match arguments.local_agents {
+        Some(number) => vec![LOCAL.to_owned(); usize::from(number)],
+        None => arguments.hosts.clone(),
+    };
+    if !hosts.is_empty() {
+        experiment.drive_from(hosts)?;
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let repetitions = arguments.repeat.map(|times| times as usize);
     let seed = arguments.seed.unwrap_or_else(new_seed);

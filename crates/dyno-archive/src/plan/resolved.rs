@@ -1,8 +1,8 @@
 //! The exact work of a run.
 
 use super::{
-    Address, Cache, Check, Driver, FurtherServer, Instances, LuaScript, Path, Place, Protocol, Question, Scripts, Size,
-    Span, State, Value, padded, secret,
+    Address, Cache, Check, Driver, FurtherServer, Instances, LoadHosts, LuaScript, Path, Place, Protocol, Question,
+    Scripts, Size, Span, State, Value, padded, secret,
 };
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
@@ -75,6 +75,9 @@ pub struct Resolved {
     /// How often results are recorded, at least 10 ms.
     #[serde(with = "required")]
     pub interval: Duration,
+    /// The hosts that drive the load.
+    #[serde(default, skip_serializing_if = "LoadHosts::is_empty")]
+    pub load_hosts: LoadHosts,
 }
 
 /// How the data is made: first `setup`, then the tables of `fill`, then what a script prepares, then `finish`.
@@ -287,6 +290,7 @@ impl Resolved {
             checks: Vec::new(),
             outputs: Vec::new(),
             interval: Duration::from_secs(1),
+            load_hosts: LoadHosts::default(),
         }
     }
 }

@@ -44,10 +44,9 @@ pub(crate) struct InitialConnections {
 }
 
 impl InitialConnections {
-    /// Of all clients of these workloads. Makes sure that the process may have as many connections.
-    pub fn of<D: Driver, P: Scripted>(workloads: &[Workload<D, P>]) -> Result<Self, DriveError> {
-        let clients = workloads.iter().map(|workload| workload.clients).sum();
-        let threads: usize = workloads.iter().map(Workload::parts).sum();
+    /// Of so many clients of these workloads on so many threads. Makes sure that the process may have as many
+    /// connections.
+    pub fn of<D: Driver, P>(workloads: &[Workload<D, P>], clients: usize, threads: usize) -> Result<Self, DriveError> {
         allow_descriptors(clients, threads, PASSING_DESCRIPTORS)?;
         let timeouts = workloads.iter().map(|workload| workload.driver.connect_timeout());
         let longest = timeouts.max().unwrap_or_default();

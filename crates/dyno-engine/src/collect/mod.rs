@@ -13,6 +13,7 @@ use crate::backend::wire::transport::Chosen;
 use crate::clock::Clock;
 use crate::load::Load;
 use crate::outcome::{Connected, DriveError, Observer, Outcome};
+use crate::part::Part;
 use crate::program::Scripted;
 use crate::report::{Message, Reporting};
 use collector::{Collector, Thread};
@@ -43,15 +44,31 @@ pub fn drive<D: Driver, P: Scripted>(
     observer: &mut (impl Observer + ?Sized),
     stop: &Stop,
 ) -> Result<Outcome, DriveError> {
+    drive_part(load, &Part::whole(), observer, stop)
+}
+
+/// The same of a part of the load: its clients, their random numbers and their part of the rate are those that they
+/// have when all of it is driven in one place. Others see to the rest.
+///
+/// # Errors
+/// As those of [`drive`].
+pub fn drive_part<D: Driver, P: Scripted>(
+    load: &Load<D, P>,
+    part: &Part,
+    observer: &mut (impl Observer + ?Sized),
+    stop: &Stop,
+) -> Result<Outcome, DriveError> {
     // What ends this load by its own fault says nothing to whoever else looks at the caller's flag.
     let stop = &stop.within();
     let chosen = Chosen::new(load.threads.transport)?;
     let workloads = load.workloads.iter().enumerate();
     let portions: Vec<Portion> = workloads
         .flat_map(|(index, workload)| share_out(index, workload, &chosen))
+        .filter(|portion| part.has(portion.workload, portion.part))
         .collect();
     let clock = Clock::start();
-    let connecting = InitialConnections::of(&load.workloads)?;
+    let clients = portions.iter().map(|portion| portion.clients.len()).sum();
+    let connecting = InitialConnections::of(&load.workloads, clients, portions.len())?;
     let (messages, inbox) = mpsc::channel();
     std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(portions.len());

@@ -34,9 +34,10 @@ pub(crate) use set::TARGET;
 use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
 use dyno_archive::plan::{
-    Address, Cache, Check, Driver, Levels, Path, Place, Protocol, Publication, Question, Scripts, Size, Span, State,
-    Value,
+    Address, Cache, Check, Driver, Levels, LoadHosts, Path, Place, Protocol, Publication, Question, Scripts, Size,
+    Span, State, Value,
 };
+use dyno_fleet::start::HostError;
 use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
 use plan::Design;
@@ -75,6 +76,7 @@ pub struct Experiment {
     warmup: Duration,
     measure: Duration,
     interval: Duration,
+    load_hosts: LoadHosts,
     stages: Vec<StagePlan>,
     metrics: IndexMap<String, String>,
     checks: Vec<Check>,
@@ -200,6 +202,19 @@ impl Experiment {
     /// The first thing that is wrong, with its place in the file.
     pub fn parse(path: &std::path::Path, text: &str) -> Result<Self, Diagnostic> {
         document::parse(path, text)
+    }
+
+    /// Says which hosts drive the load, whatever the file says: each is `local` or what ssh is given. They share it by
+    /// their cores.
+    ///
+    /// # Errors
+    ///
+    /// One of them names no host.
+    pub fn drive_from(&mut self, hosts: Vec<String>) -> Result<(), HostError> {
+        dyno_fleet::start::hosts(hosts.iter().map(String::as_str))?;
+        self.load_hosts.hosts = hosts;
+        self.load_hosts.shares.clear();
+        Ok(())
     }
 
     /// The name it is called by: the file's name without its ending.

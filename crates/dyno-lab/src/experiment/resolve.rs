@@ -99,12 +99,13 @@ impl Experiment {
         });
         let metrics = metrics.collect();
         let runs = |name: &String| selected.is_empty() || selected.contains(name);
+        let hosts = self.load_hosts.hosts.len().max(1);
         let (further, instances) = servers::further(self.servers, &parameters, size, cores)?;
         let checks = servers::asked(checks, "check", |check| &mut check.question, &instances)?;
         let outputs = servers::asked(outputs, "output", |output| output, &instances)?;
         let drivers = driver::Places::of(&self.workloads);
         let workloads = self.workloads.into_iter().filter(|plan| runs(&plan.name));
-        let workloads = workloads.map(|plan| Ok((plan.sum, plan.resolved(cores, &parameters)?)));
+        let workloads = workloads.map(|plan| Ok((plan.sum, plan.resolved(cores, hosts, &parameters)?)));
         let workloads = servers::on_instances(workloads.collect::<Result<_, _>>()?, &instances)?;
         check_languages(&workloads)?;
         let prepare = self.prepare.map(|plan| plan.resolved(&parameters)).transpose();
@@ -164,6 +165,7 @@ impl Experiment {
             warmup: self.warmup,
             measure: Some(measure),
             interval: self.interval,
+            load_hosts: self.load_hosts,
             stages,
             metrics,
             checks,
@@ -290,7 +292,8 @@ impl FillPlan {
 }
 
 impl WorkloadPlan {
-    fn resolved(self, cores: usize, parameters: &IndexMap<String, Value>) -> Result<Workload, SetError> {
+    /// The workload on so many load hosts, of which each has a thread at least.
+    fn resolved(self, cores: usize, hosts: usize, parameters: &IndexMap<String, Value>) -> Result<Workload, SetError> {
         let scripts = match self.scripts {
             WorkPlan::Scripts(scripts) => scripts,
             WorkPlan::Lua(plan) => {
@@ -301,7 +304,11 @@ impl WorkloadPlan {
         Ok(Workload {
             // A driver that blocks has a thread for each client.
             threads: match self.driver {
-                Driver::Dyno => self.threads.unwrap_or(cores).clamp(1, self.clients),
+                Driver::Dyno => self
+                    .threads
+                    .unwrap_or(cores.saturating_mul(hosts))
+                    .max(hosts)
+                    .min(self.clients),
                 Driver::Oracledb => self.clients,
             },
             name: self.name,

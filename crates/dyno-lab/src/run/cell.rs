@@ -2,10 +2,11 @@
 
 use super::embedded::EmbeddedServers;
 use super::external::ExternalServers;
+use super::fleet::Agents;
 use super::loaded::Loaded;
 use super::ready::Ready;
 use super::reserved::Reserved;
-use super::servers::CellServers;
+use super::servers::{CellServer, CellServers};
 use super::target::{clients, lexis};
 use super::{Entry, Progress, RunError, RunRecording, begun_again, data};
 use super::{turns, workload};
@@ -81,12 +82,28 @@ impl Bench<'_> {
     ) -> Result<FinishedRun, RunError> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
+        // A host that cannot be reached is to be known before anything is made.
+        let agents = Agents::start(experiment, &self.threads, self.stop)?;
+        let is_private = |server: &CellServer<'_>| server.target.external().is_none();
+        if let Some(host) = agents
+            .as_ref()
+            .and_then(Agents::elsewhere)
+            .filter(|_| servers.all().any(is_private))
+        {
+            return Err(RunError::Unreachable { host: host.to_owned() });
+        }
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         let all = || std::iter::once(&ready).chain(&beside);
         let heard = Arc::new(Heard::default());
         let stop = self.stop;
         let scripts = |lexis: &dyn Fn(&str) -> Lexis| workload::scripts(experiment, seed, lexis, stop);
-        let load = self.load(experiment, servers, &all().collect::<Vec<_>>(), scripts, &heard, |_| ())?;
+        let mut sharing = None;
+        let share = |load: &mut LoadPlan| {
+            sharing = agents.map(|agents| agents.share(load.clone())).transpose()?;
+            Ok(())
+        };
+        let load = self.load(experiment, servers, &all().collect::<Vec<_>>(), scripts, &heard, share)?;
+        let agents = sharing;
         let entry = Entry {
             experiment,
             statements: load.statements(),
@@ -111,11 +128,18 @@ impl Bench<'_> {
         let mut recording = RunRecording::open(self.campaign, planned, entry, progress)?;
         // In between the author's questions may have been asked.
         recording.asks(&connecting);
-        let (driven, lost) = self
-            .reserved
-            .during(self.stop, |stop| load.drive(recording.observer(), stop));
+        let folder = recording.folder().to_owned();
+        let (driven, lost) = self.reserved.during(self.stop, |stop| match agents {
+            None => Ok((load.drive(recording.observer(), stop)?, None)),
+            Some(agents) => {
+                let driven = agents.drive(experiment, recording.observer(), &folder, self.sampling, stop)?;
+                recording.driven_by(driven.hosts);
+                driven.notes.into_iter().for_each(|note| recording.note(note));
+                Ok((driven.outcome, driven.loss))
+            }
+        });
         match driven {
-            Ok(outcome) => {
+            Ok((outcome, missing)) => {
                 for note in lua_notes(experiment, &load, &heard) {
                     recording.note(note);
                 }
@@ -123,11 +147,12 @@ impl Bench<'_> {
                 let reason = lost
                     .or_else(|| self.server_end(servers, &outcome))
                     .or_else(|| script_end(experiment, &outcome, &heard))
-                    .or_else(|| self.lapse(servers, &outcome));
+                    .or_else(|| self.lapse(servers, &outcome))
+                    .or(missing);
                 Ok(recording.close_when(&outcome, reason, || self.catch_up_after(servers)))
             }
             Err(error) => {
-                let error = lost.unwrap_or_else(|| error.into());
+                let error = lost.unwrap_or(error);
                 recording.abandon(&error.to_string());
                 Err(error)
             }
@@ -143,7 +168,7 @@ impl Bench<'_> {
         ready: &[&Ready],
         scripts: impl FnOnce(&dyn Fn(&str) -> Lexis) -> Result<Vec<Work>, RunError>,
         heard: &Arc<Heard>,
-        change: impl FnOnce(&mut LoadPlan),
+        change: impl FnOnce(&mut LoadPlan) -> Result<(), RunError>,
     ) -> Result<Load, RunError> {
         self.check_stop()?;
         let mut read_by = HashMap::new();
@@ -162,7 +187,7 @@ impl Bench<'_> {
         });
         let reached: Vec<_> = reached.collect();
         let mut load = workload::plan(experiment, scripts, &reached, self.threads.clone());
-        change(&mut load);
+        change(&mut load)?;
         // Before scripts do anything.
         for ready in ready.iter().filter(|ready| !ready.is_replica) {
             ready.database.mark_used(&self.stop.flag())?;
@@ -207,6 +232,7 @@ impl Bench<'_> {
         };
         let load = self.load(experiment, servers, &all, scripts, &heard, |load| {
             turns::take_turns(load, first, experiment.warmup, turns, &order);
+            Ok(())
         })?;
         let mut statements = load.statements();
         let of_second = statements.split_off(first.min(statements.len()));

@@ -5,6 +5,7 @@ use dyno_analysis::summary::metrics::MetricError;
 use dyno_archive::ArchiveError;
 use dyno_archive::plan::Path as Route;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
+use dyno_fleet::FleetError;
 use dyno_load::LoadError;
 use dyno_script::ScriptError;
 use dyno_target::host::SizeError;
@@ -33,6 +34,15 @@ pub enum RunError {
     Descriptors(#[from] TooFewDescriptors),
     #[error(transparent)]
     Drive(#[from] DriveError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    #[error("cannot find the program of this dyno, which load hosts need: {0}")]
+    Program(std::io::Error),
+    #[error(
+        "load host {host} is another machine and cannot reach a private server, which listens on this one alone: name \
+         the address of a server with --target, or use load hosts on this machine (--local-agents)"
+    )]
+    Unreachable { host: String },
     #[error(
         "the connection with which dyno reserves the server was lost, so another dyno may have changed the server; \
          find out why the connection ended, and rerun"

@@ -16,6 +16,7 @@ mod embedded;
 mod emergency;
 mod error;
 mod external;
+mod fleet;
 mod lately;
 mod loaded;
 mod plans;

@@ -3,7 +3,7 @@
 use super::external::{self, Terms};
 use super::servers::{CellServer, CellServers};
 use super::target::{name_of, named, names};
-use super::{Progress, RunError, data, target, workload};
+use super::{Progress, RunError, data, fleet, target, workload};
 use crate::experiment::address;
 use dyno_analysis::summary::metrics;
 use dyno_archive::Run;
@@ -21,7 +21,9 @@ pub(crate) const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Makes sure that the process may open what the largest cell needs.
 pub(super) fn descriptors(plan: &Plan) -> Result<(), RunError> {
-    let sizes = plan.cells.iter().map(|cell| {
+    // Agents see to it themselves.
+    let cells = plan.cells.iter().filter(|cell| cell.experiment.load_hosts.is_empty());
+    let sizes = cells.map(|cell| {
         let workloads = &cell.experiment.workloads;
         let clients: usize = workloads.iter().map(|workload| workload.clients).sum();
         (clients, workloads.iter().map(|workload| workload.threads).sum())
@@ -65,6 +67,8 @@ pub(super) fn rehearse(plan: &Plan, cells: &[CellServers<'_>], stop: &Stop) -> R
     let mut seen = HashSet::new();
     for (cell, servers) in plan.cells.iter().zip(cells) {
         let experiment = &cell.experiment;
+        let rules = servers.all().map(|server| target::lexis(&server.experiment));
+        fleet::check(experiment, rules).map_err(|cause| of_cell(cell, cause.into()))?;
         metrics::rehearse(experiment).map_err(|(name, cause)| of_cell(cell, RunError::Metric { name, cause }))?;
         let names: Vec<_> = experiment.parameters.keys().collect();
         let scripts: Vec<_> = experiment

@@ -8,7 +8,7 @@ use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
 use dyno_archive::{EventKind, EventRecord, RunWriter, ServerWriter};
-use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Observer, TransportKind};
+use dyno_engine::{ClientEvent, Connected, Found, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -200,20 +200,6 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Why a client ended before its time, in a few words.
-fn reason(why: &AbortReason) -> String {
-    match why {
-        AbortReason::Server { error, .. } => error.to_string(),
-        AbortReason::Copy => "the statement copies from or to the client, which is not possible here".to_owned(),
-        AbortReason::ConnectionLost { error: Some(error), .. } => error.to_string(),
-        AbortReason::ConnectionLost { cause, .. } => format!("connection lost: {cause}"),
-        AbortReason::Program(error) => error.to_string(),
-        AbortReason::OpenTransaction => "the script ended inside a transaction".to_owned(),
-        AbortReason::Rollback(error) => format!("the failed transaction could not be rolled back: {error}"),
-        AbortReason::Connect(error) => error.to_string(),
-    }
-}
-
 /// Says of a workload of `all` statements, or of more than can be told, that not each has latencies of its own.
 pub(super) fn told_together(workload: &str, all: Option<usize>) -> String {
     let has = match all {
@@ -336,7 +322,7 @@ impl Observer for Recorder<'_> {
                 ..
             } => {
                 let Some(own) = own(*index) else { return };
-                let reason = reason(why);
+                let reason = why.to_string();
                 self.builder.ended(own, at_s, &reason);
                 EventKind::Aborted {
                     workload: workload(own),
@@ -373,6 +359,7 @@ mod tests {
     use dyno_archive::plan::{Driver, PlannedRun, Protocol, Resolved, Scripts, Workload};
     use dyno_archive::summary::WorkloadFacts;
     use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord, RunState};
+    use dyno_engine::AbortReason;
     use dyno_record::{LatencyHistogram, Recording};
     use dyno_target::postgres::PostgresDatabase;
     use dyno_target::postgres::address::ConnectionInfo;

@@ -17,7 +17,9 @@ use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{ErrorLimit, Resolved, When, Workload};
 use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
-use dyno_archive::{ArchiveError, CampaignRecord, CampaignWriter, Preparation, Run, RunRecord, RunState, RunWriter};
+use dyno_archive::{
+    ArchiveError, CampaignRecord, CampaignWriter, LoadHost, Preparation, Run, RunRecord, RunState, RunWriter,
+};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
 use dyno_script::Example;
@@ -79,6 +81,8 @@ pub struct RunRecording<'a> {
     server_too: bool,
     /// How the clients connect, if the ceiling is measured in their protocol.
     ceiling_route: Option<Route>,
+    /// The hosts that drove the load, if it was not this process.
+    load_hosts: Vec<LoadHost>,
 }
 
 impl<'a> RunRecording<'a> {
@@ -221,6 +225,7 @@ impl<'a> RunRecording<'a> {
             notes,
             server_too: database.is_local(),
             ceiling_route: database.reach().has_ceiling().then(|| database.route()),
+            load_hosts: Vec::new(),
         })
     }
 
@@ -232,6 +237,16 @@ impl<'a> RunRecording<'a> {
     /// What is to see everything that the load has to say, from the calls of its own thread.
     pub fn observer(&mut self) -> &mut Recorder<'a> {
         &mut self.recorder
+    }
+
+    /// The run's folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Keeps what is known of the hosts that drove the load, which this process did not.
+    pub(super) fn driven_by(&mut self, hosts: Vec<LoadHost>) {
+        self.load_hosts = hosts;
     }
 
     /// Keeps in mind one more thing that was noticed.
@@ -330,6 +345,12 @@ impl<'a> RunRecording<'a> {
         let kept = writers.into_iter().filter_map(|writer| writer.finish().err());
         self.notes.extend(kept.map(|error| format!("{error}.")));
         self.notes.extend(self.plans.as_ref().and_then(Plans::denied));
+        if !self.load_hosts.is_empty() {
+            // What this process used, and could do, says nothing of agents.
+            summary.client_cpu = None;
+            self.ceiling_route = None;
+        }
+        writer.record_mut().load_hosts = self.load_hosts;
         let ceiling = self
             .ceiling_route
             .map_or(Ok(None), |route| ceiling::known(route, writer.record_mut()));

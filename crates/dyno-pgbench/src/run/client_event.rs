@@ -195,6 +195,7 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason, targ
                 ),
             }
         }
+        AbortReason::Elsewhere(said) => said.clone(),
         AbortReason::Program(error) => broken(client, script, command, error),
         AbortReason::OpenTransaction => {
             format!("client {client} aborted: end of script reached without completing the last transaction")

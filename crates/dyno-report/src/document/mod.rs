@@ -24,6 +24,7 @@ mod heat;
 mod latency;
 mod layout;
 mod lineup;
+mod load_hosts;
 mod matrix;
 mod measures;
 mod metrics;

@@ -5,7 +5,7 @@ use super::model::{Block, Section};
 use super::parts::{figure, in_full, list, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::with_details;
-use super::{metrics, plans, results, servers, statements};
+use super::{load_hosts, metrics, plans, results, servers, statements};
 use crate::campaign::latencies::percentile_words;
 use crate::figures::{counted, decimal, duration, one_line, percent, rate};
 use dyno_archive::analysis::Analysis;
@@ -32,6 +32,7 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
     let of_main = of_main.unwrap_or_else(|| servers::title(main_server(recorded)));
     let mut sections = vec![
         section("results", "Results", results(recorded, &further)),
+        load_hosts::section_of(recorded, recorded.samples.is_some()),
         in_full(section("over-time", "Over time", over_time)),
         in_full(section(
             "distribution",

@@ -56,6 +56,13 @@ impl HostFacts {
     }
 }
 
+/// What tells this start of this machine from all others and from other machines; containers on it have the same.
+#[must_use]
+pub fn boot_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
 /// Describes this machine; `data_folder` is the server's, if it is here.
 #[must_use]
 pub fn host_facts(data_folder: Option<&Path>) -> HostFacts {

@@ -16,10 +16,11 @@ mod stall;
 
 pub use self::cpu::{CpuMeter, CpuShares};
 pub use self::disk::{DiskError, check_room, free_bytes};
-pub use self::facts::{Filesystem, HostFacts, host_facts};
+pub use self::facts::{Filesystem, HostFacts, boot_id, host_facts};
 pub use self::limits::{HostLimits, host_limits};
 pub use self::page_cache::{Dropped, PageCacheError, drop_pages};
 pub(crate) use self::process::{ProcessStat, ServerProcesses};
 pub(crate) use self::sampler::HostSampler;
+pub use self::sampler::{HOST_FILE, load_host_sampler, load_host_series};
 pub use self::size::{Capacity, SizeError, resolve_size};
 pub(crate) use self::stall::{Heartbeat, StallWatch};

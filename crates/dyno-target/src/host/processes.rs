@@ -67,6 +67,8 @@ pub(super) struct Processes {
     server: ServerTime,
     /// The same of the other servers of the run, by their main process.
     beside: HashMap<u32, ServerTime>,
+    /// What the agents used that this process has started here to drive a load.
+    agents_ticks: u64,
 }
 
 /// CPU time of the server's processes. What those used that have ended is known to the main one, which they are
@@ -138,6 +140,9 @@ impl Processes {
             };
             time.advance(main_process, used + main_process.children_ticks, !first && !known);
         }
+        // An agent is the same program.
+        let own_name = all.iter().find(|stat| stat.pid == own).map(|stat| stat.name.clone());
+        let is_agent = |stat: &ProcessStat| stat.parent == own && own_name.as_ref() == Some(&stat.name);
         let mut used = HashMap::with_capacity(all.len());
         let mut seen = Vec::with_capacity(all.len());
         for stat in all {
@@ -154,6 +159,10 @@ impl Processes {
                 pid if pid == own => Role::Dyno,
                 _ if main.is_some_and(|main| of(main)(&&stat)) => Role::Server,
                 _ if beside.iter().any(|main| of(*main)(&&stat)) => Role::Beside,
+                _ if is_agent(&stat) => {
+                    self.agents_ticks += user + system;
+                    Role::Dyno
+                }
                 _ => Role::Other,
             };
             seen.push(Seen {
@@ -174,6 +183,11 @@ impl Processes {
     /// CPU time of the server's processes since the first reading, with those that have ended.
     pub(super) fn server_cpu_s(&self) -> f64 {
         self.server.ticks as f64 / procfs::ticks_per_second() as f64
+    }
+
+    /// CPU time of agents that this process has started here, since the first reading.
+    pub(super) fn agents_cpu_s(&self) -> f64 {
+        self.agents_ticks as f64 / procfs::ticks_per_second() as f64
     }
 
     /// The same of all other servers of the run.
@@ -248,6 +262,31 @@ mod tests {
         let roles: Vec<_> = seen.iter().map(|seen| seen.role).collect();
         assert_eq!(roles, [Role::Server, Role::Beside, Role::Other]);
         assert_eq!((processes.server_cpu_s(), processes.beside_cpu_s()), (1.0, 2.0));
+    }
+
+    #[test]
+    fn agents_are_dynos_own() {
+        let mut processes = Processes::default();
+        let (begin, hertz, own) = (Instant::now(), procfs::ticks_per_second(), std::process::id());
+        let named = |name: &str, stat: ProcessStat| ProcessStat {
+            name: name.to_owned(),
+            ..stat
+        };
+        let all = |ticks| {
+            let [other, agent, helper] = [1, own, own].map(|parent| stat(7, parent, 5, ticks));
+            vec![
+                named("dyno", stat(own, 1, 5, 0)),
+                named("dyno", ProcessStat { pid: own + 1, ..other }),
+                named("dyno", ProcessStat { pid: own + 2, ..agent }),
+                named("ssh", ProcessStat { pid: own + 3, ..helper }),
+            ]
+        };
+        processes.advance(all(100), None, &[], begin);
+        let mut seen = processes.advance(all(100 + hertz), None, &[], begin + Duration::from_secs(1));
+        seen.sort_by_key(|seen| seen.pid);
+        let roles: Vec<_> = seen.iter().map(|seen| seen.role).collect();
+        assert_eq!(roles, [Role::Dyno, Role::Other, Role::Dyno, Role::Other]);
+        assert_eq!(processes.agents_cpu_s(), 1.0);
     }
 
     #[test]

@@ -11,6 +11,25 @@ use std::time::{Duration, Instant};
 /// How many processes are named in each sample.
 const BUSIEST: usize = 10;
 
+/// The file of the host's counters.
+pub const HOST_FILE: &str = "host.csv";
+
+/// What reads the counters of a machine from which a load is driven and on which no server is known: `host.csv` and
+/// `processes.csv`.
+#[must_use]
+pub fn load_host_sampler() -> Box<dyn Sampler> {
+    Box::new(HostSampler::new(ServerProcesses::default()))
+}
+
+/// The series that has the host's counters.
+#[must_use]
+pub fn load_host_series() -> Series {
+    let meanings = COLUMNS
+        .iter()
+        .filter_map(|(column, meaning)| Some((*column, (*meaning)?)));
+    Series::new(HOST_FILE, COLUMNS.map(|(column, _)| column)).meaning(meanings)
+}
+
 /// The columns, with what they mean as far as that is asked for.
 const COLUMNS: [(&str, Option<Meaning>); 29] = [
     ("cpu_user_share", Some(Meaning::CpuUserShare)),
@@ -83,11 +102,8 @@ impl HostSampler {
         let mut processes = Processes::default();
         // What has been used so far is not what the load uses.
         let _ = processes.read(server.main(), &server.beside());
-        let meanings = COLUMNS
-            .iter()
-            .filter_map(|(column, meaning)| Some((*column, (*meaning)?)));
         Self {
-            series: Series::new("host.csv", COLUMNS.map(|(column, _)| column)).meaning(meanings),
+            series: load_host_series(),
             process_series: Series::new("processes.csv", PROCESS_COLUMNS),
             cpu: CpuMeter::new(),
             disks: None,
@@ -132,7 +148,7 @@ impl Sampler for HostSampler {
         let main = self.server.main();
         let seen = self.processes.read(main, &self.server.beside()).unwrap_or_default();
         let stats = KernelStats::current().map_err(|error| SampleError(error.to_string()))?;
-        let own_cpu_s = processes::own_cpu_s();
+        let own_cpu_s = processes::own_cpu_s().map(|own_s| own_s + self.processes.agents_cpu_s());
         let servers_s = self.processes.server_cpu_s() + self.processes.beside_cpu_s();
         let known_s = servers_s + own_cpu_s.unwrap_or(0.0);
         let other_cpu_s = self.others.advance(cpu::used_cpu_s(&stats), known_s);

@@ -20,6 +20,8 @@ mod export;
 mod external;
 mod factors;
 mod failures;
+mod fleet;
+mod fleet_ssh;
 mod frozen;
 mod interrupts;
 mod kills;

@@ -7,6 +7,7 @@ mod asked;
 mod data;
 mod dialect;
 mod factors;
+mod load;
 mod lua;
 mod mentions;
 mod plan;
@@ -23,7 +24,7 @@ use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES
 use super::{Experiment, placeholder};
 use crate::experiment::plan::Design;
 use crate::lua::OPTIONS;
-use dyno_archive::plan::{Cache, Place, Publication, State};
+use dyno_archive::plan::{Cache, LoadHosts, Place, Publication, State};
 use dyno_target::target::PRODUCTS;
 use indexmap::IndexMap;
 use std::ops::Range;
@@ -33,7 +34,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Beside these there is a section for each kind of database.
-const FILE_KEYS: [&str; 18] = [
+const FILE_KEYS: [&str; 19] = [
     "title",
     "question",
     "source",
@@ -43,6 +44,7 @@ const FILE_KEYS: [&str; 18] = [
     "servers",
     "data",
     "workload",
+    "load",
     "phases",
     "stage",
     "metrics",
@@ -103,6 +105,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         warmup: Duration::from_secs(10),
         measure: Duration::from_secs(60),
         interval: Duration::from_secs(1),
+        load_hosts: LoadHosts::default(),
         stages: Vec::new(),
         metrics: IndexMap::new(),
         checks: Vec::new(),
@@ -154,6 +157,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     }
     if let Some(servers) = file.get("servers") {
         reader.check_servers(servers)?;
+    }
+    if let Some(value) = file.get("load") {
+        reader.load(value)?;
     }
     if let Some(value) = file.get("phases") {
         reader.phases(value)?;

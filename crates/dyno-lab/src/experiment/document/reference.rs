@@ -48,6 +48,7 @@ fn every_key_is_in_the_reference() {
         &super::FILE_KEYS[..],
         &super::workload::WORKLOAD_KEYS,
         &super::stage::STAGE_KEYS,
+        &super::load::LOAD_KEYS,
         &super::plan::PLAN_KEYS,
         &super::data::DATA_KEYS,
         &super::dialect::DIALECT_KEYS,

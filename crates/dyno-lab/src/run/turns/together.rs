@@ -54,6 +54,8 @@ fn planned(cell: &Cell, number: usize) -> PlannedRun {
 fn check(experiment: &Resolved) -> Result<(), TurnsError> {
     let why = if !experiment.servers.is_empty() {
         "it has several servers"
+    } else if !experiment.load_hosts.is_empty() {
+        "its load comes from several hosts"
     } else if !experiment.stages.is_empty() {
         "it has stages"
     } else if experiment

@@ -1,0 +1,41 @@
+//! The hosts that a load is driven from.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a load is driven from, if not from dyno's own process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadHosts {
+    /// Each is `local`, a process of this machine, or what ssh is given; empty: dyno drives the load itself.
+    pub hosts: Vec<String>,
+    /// What each has of the load, in proportion, as many as hosts; empty: by their cores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<f64>,
+    /// What to do when one is lost.
+    #[serde(default, skip_serializing_if = "OnLostHost::is_usual")]
+    pub on_lost_host: OnLostHost,
+}
+
+impl LoadHosts {
+    /// Whether dyno drives the load itself.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+}
+
+/// What becomes of a run that loses a load host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnLostHost {
+    /// The others go on.
+    #[default]
+    Continue,
+    /// It ends.
+    End,
+}
+
+impl OnLostHost {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}

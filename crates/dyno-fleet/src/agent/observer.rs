@@ -1,0 +1,137 @@
+//! Tells the controller what a load does here, and waits with its begin for the instant that the controller names.
+
+use super::sampling::{self, Sampling};
+use super::{Agent, Heard};
+use crate::protocol::{Connections, Event, Report};
+use dyno_engine::{ClientEvent, Connected, Observer};
+use dyno_record::Interval;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Timers are late by up to this much; the rest of the time is spent looking at the clock.
+const SPIN: Duration = Duration::from_millis(1);
+
+/// Observes the load of an agent.
+pub(super) struct Telling<'a> {
+    agent: Agent,
+    heard: &'a Receiver<Heard>,
+    sampled: bool,
+    sampling: Option<Sampling>,
+    /// Why the controller is not there any more.
+    gone: Option<String>,
+}
+
+impl<'a> Telling<'a> {
+    pub fn new(agent: Agent, heard: &'a Receiver<Heard>, sampled: bool) -> Self {
+        Self {
+            agent,
+            heard,
+            sampled,
+            sampling: None,
+            gone: None,
+        }
+    }
+
+    /// The load is over. Gives back why the controller is gone, if that is what ended it.
+    pub fn finish(mut self) -> Option<String> {
+        if let Some(sampling) = self.sampling.take() {
+            sampling.finish();
+        }
+        self.gone.or_else(|| {
+            // What came while the load ran.
+            self.heard.try_iter().find_map(|heard| match heard {
+                Heard::Gone(reason) => Some(reason),
+                Heard::Quit => Some("it has left".to_owned()),
+                Heard::Load { .. } | Heard::Start { .. } => None,
+            })
+        })
+    }
+
+    /// The instant at which to begin; `None` if the load is to end before.
+    fn start_ns(&mut self) -> Option<u64> {
+        loop {
+            match self.heard.recv_timeout(Duration::from_millis(50)) {
+                Ok(Heard::Start { at_ns }) => return Some(at_ns),
+                Ok(Heard::Gone(reason)) => self.give_up(reason),
+                Ok(Heard::Quit) => self.give_up("it has left".to_owned()),
+                Ok(Heard::Load { .. }) => self.give_up("it sent two loads at once".to_owned()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.give_up("it cannot be heard any more".to_owned()),
+            }
+            if self.agent.stop.requested() {
+                return None;
+            }
+        }
+    }
+
+    fn give_up(&mut self, reason: String) {
+        self.gone.get_or_insert(reason);
+        self.agent.stop.request();
+    }
+}
+
+/// Waits for an instant, as exactly as can be.
+pub(crate) fn wait_until(at: Instant) {
+    let left = at.saturating_duration_since(Instant::now());
+    if left > SPIN {
+        std::thread::sleep(left - SPIN);
+    }
+    while Instant::now() < at {
+        std::hint::spin_loop();
+    }
+}
+
+impl Observer for Telling<'_> {
+    fn connected(&mut self, connected: &Connected) {
+        self.agent.say(Report::Connected(Connections {
+            connect_time: connected.connect_time.clone(),
+            total: connected.total,
+            transports: connected.transports.iter().map(ToString::to_string).collect(),
+            fallback: connected.fallback.clone(),
+        }));
+        let Some(at_ns) = self.start_ns() else { return };
+        // What takes time comes before the instant.
+        let sampler = self.sampled.then(sampling::sampler);
+        wait_until(self.agent.clock.instant(at_ns));
+        let late_ns = self.agent.clock.now_ns().saturating_sub(at_ns);
+        self.agent.say(Report::Started { late_ns });
+        self.sampling = sampler.map(|sampler| Sampling::start(sampler, self.agent.reports.clone()));
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        self.agent.say(Report::Interval(interval.to_bytes()));
+        ControlFlow::Continue(())
+    }
+
+    fn client_event(&mut self, event: &ClientEvent) {
+        let event = match event {
+            ClientEvent::Aborted {
+                workload,
+                client,
+                script,
+                command,
+                why,
+            } => Event::Aborted {
+                workload: *workload,
+                client: *client,
+                script: *script,
+                command: *command,
+                reason: why.to_string(),
+            },
+            ClientEvent::Reconnected {
+                workload,
+                client,
+                endpoint,
+                after,
+            } => Event::Reconnected {
+                workload: *workload,
+                client: *client,
+                endpoint: *endpoint,
+                after: *after,
+            },
+            _ => return,
+        };
+        self.agent.say(Report::Event(event));
+    }
+}

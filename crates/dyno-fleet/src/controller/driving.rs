@@ -1,0 +1,157 @@
+//! The load while it is under way: what agents tell is merged, and those that tell nothing are given up.
+
+use super::link::Said;
+use super::merge::Merge;
+use super::{Fleet, FleetObserver, Gap, LOOK, OnLostHost, State, client_event, outcome};
+use crate::protocol::{Order, Report};
+use dyno_engine::Stop;
+use dyno_load::LoadPlan;
+use dyno_record::Interval;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+/// A load under way.
+pub(super) struct Driving<'a> {
+    fleet: &'a mut Fleet,
+    plan: &'a LoadPlan,
+    merge: Merge,
+    on_lost: OnLostHost,
+    began: Instant,
+    /// Whether the agents were told to stop.
+    stopped: bool,
+    /// The loss that ended the load.
+    lost: Option<String>,
+}
+
+impl<'a> Driving<'a> {
+    /// Of agents that have just begun.
+    pub fn new(fleet: &'a mut Fleet, plan: &'a LoadPlan, on_lost: OnLostHost) -> Self {
+        Self {
+            merge: Merge::new(plan.workloads.len(), fleet.agents.len()),
+            fleet,
+            plan,
+            on_lost,
+            began: Instant::now(),
+            stopped: false,
+            lost: None,
+        }
+    }
+
+    /// Hears the agents until none is running. Gives back the loss that ended the load, if one did.
+    pub fn gather(mut self, observer: &mut dyn FleetObserver, stop: &Stop) -> Option<String> {
+        let phases = self.plan.phases.iter().map(|phase| phase.duration);
+        let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);
+        let overtime = self.plan.grace.saturating_add(self.fleet.patience.silence);
+        let mut deadline = self.began.checked_add(lasts.saturating_add(overtime));
+        while self
+            .fleet
+            .agents
+            .iter()
+            .any(|agent| matches!(agent.state, State::Running))
+        {
+            match self.fleet.inbox.recv_timeout(LOOK) {
+                Ok((number, Said::Report(report, received_ns))) => self.hear(number, report, received_ns, observer),
+                Ok((number, Said::Gone(reason))) => self.lose(number, reason),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            let silent: Vec<_> = self.fleet.silent().collect();
+            for number in silent {
+                self.lose(number, self.fleet.silence());
+            }
+            if (stop.requested() || self.lost.is_some() || self.has_broken()) && !self.stopped {
+                self.stop();
+                deadline = Instant::now().checked_add(overtime).into_iter().chain(deadline).min();
+            }
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                for number in 0..self.fleet.agents.len() {
+                    self.lose(number, "its load did not end".to_owned());
+                }
+            }
+            while let Some(interval) = self.merge.pop() {
+                if observer.interval(&interval).is_break() && !self.stopped {
+                    self.stop();
+                }
+            }
+        }
+        while let Some(interval) = self.merge.pop() {
+            let _ = observer.interval(&interval);
+        }
+        self.lost
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
+        let agents = self.fleet.agents.iter();
+        agents.for_each(|agent| agent.link.order(Order::Stop));
+    }
+
+    /// Whether something ended the load of an agent that ends it for all, as in one process.
+    fn has_broken(&self) -> bool {
+        self.fleet.agents.iter().any(
+            |agent| matches!(&agent.state, State::Done(ended) if ended.early.as_ref().is_some_and(outcome::is_for_all)),
+        )
+    }
+
+    fn hear(&mut self, number: usize, report: Report, received_ns: u64, observer: &mut dyn FleetObserver) {
+        let workloads = self.plan.workloads.len();
+        let agent = &mut self.fleet.agents[number];
+        if matches!(agent.state, State::Lost) {
+            return;
+        }
+        agent.heard = Instant::now();
+        match report {
+            Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
+            Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
+            Report::Interval(bytes) => match Interval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
+                Ok(interval) => {
+                    observer.host_interval(number, &interval);
+                    if self.merge.add(number, &interval) {
+                        agent.told = interval.start.saturating_add(interval.duration);
+                    }
+                }
+                Err(error) => self.lose(number, error.to_string()),
+            },
+            Report::Event(event) => observer.client_event(&client_event(event)),
+            Report::Sample { at, values } => observer.host_sample(number, at, &values),
+            Report::Warning(text) => agent.warn(text),
+            Report::Done(ended) if outcome::fits(&ended, workloads) => {
+                if let Some(early) = ended.early.as_ref().filter(|early| outcome::is_gap(early)) {
+                    agent.gap = Some(Gap {
+                        from: agent.told,
+                        reason: outcome::words(early),
+                    });
+                }
+                agent.state = State::Done(ended);
+                self.merge.leave(number);
+            }
+            Report::Failed(reason) => self.lose(number, reason),
+            Report::Done(_) | Report::Hello(_) | Report::Connected(_) => {
+                self.lose(number, "it speaks out of turn".to_owned());
+            }
+        }
+    }
+
+    /// An agent is not there any more. What it has told counts.
+    fn lose(&mut self, number: usize, reason: String) {
+        let agent = &mut self.fleet.agents[number];
+        if !matches!(agent.state, State::Running) {
+            return;
+        }
+        let reason = agent.link.with_last_words(reason);
+        // Nobody else ends a process that stands still, and its connections.
+        agent.link.cut();
+        agent.state = State::Lost;
+        self.merge.leave(number);
+        if self.on_lost == OnLostHost::End && self.lost.is_none() {
+            let after_s = agent.told.as_secs_f64();
+            self.lost = Some(format!(
+                "load host {} was lost after {after_s:.1} s: {reason}",
+                agent.host.name
+            ));
+        }
+        agent.gap = Some(Gap {
+            from: agent.told,
+            reason,
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! One load's intervals from those of its parts.
+//!
+//! All parts cut the phases at the same instants since their begin, so an interval of one belongs to that of another
+//! with the same begin. What was counted is added, histograms class by class, so percentiles are those of one process
+//! that recorded everything. An interval is told when no host can add to it any more: intervals that come late are
+//! waited for, and a host that is gone is not.
+
+use dyno_record::{Interval, Recording};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Intervals in the making.
+#[derive(Debug)]
+pub struct Merge {
+    workloads: usize,
+    /// Up to where each host has told; `None`: it tells nothing any more.
+    told: Vec<Option<Duration>>,
+    pending: BTreeMap<Duration, Interval>,
+    /// Up to where the whole has been told.
+    done: Duration,
+}
+
+impl Merge {
+    /// For a load of so many workloads on so many hosts.
+    #[must_use]
+    pub fn new(workloads: usize, hosts: usize) -> Self {
+        Self {
+            workloads,
+            told: vec![Some(Duration::ZERO); hosts],
+            pending: BTreeMap::new(),
+            done: Duration::ZERO,
+        }
+    }
+
+    /// Adds what a host did. An interval before one that it has told of already, or of a host that has left, is not
+    /// taken: whether it was is given back.
+    pub fn add(&mut self, host: usize, interval: &Interval) -> bool {
+        let Some(Some(told)) = self.told.get_mut(host) else {
+            return false;
+        };
+        if interval.start < *told || interval.start < self.done {
+            return false;
+        }
+        *told = interval.start.saturating_add(interval.duration).max(*told);
+        let sum = self.pending.entry(interval.start).or_insert_with(|| Interval {
+            phase: interval.phase,
+            start: interval.start,
+            duration: Duration::ZERO,
+            first_thread_whole: true,
+            recordings: (0..self.workloads).map(|_| Recording::default()).collect(),
+        });
+        sum.duration = sum.duration.max(interval.duration);
+        sum.first_thread_whole &= interval.first_thread_whole;
+        for (sum, part) in sum.recordings.iter_mut().zip(&interval.recordings) {
+            sum.add(part);
+        }
+        true
+    }
+
+    /// A host tells nothing any more: it is done, or gone.
+    pub fn leave(&mut self, host: usize) {
+        if let Some(told) = self.told.get_mut(host) {
+            *told = None;
+        }
+    }
+
+    /// The next interval that no host can add to, in the order of time.
+    pub fn pop(&mut self) -> Option<Interval> {
+        let awaited = self.told.iter().flatten().min();
+        let first = self.pending.first_entry()?;
+        if awaited.is_some_and(|awaited| first.key() >= awaited) {
+            return None;
+        }
+        let interval = first.remove();
+        self.done = interval.start.saturating_add(interval.duration);
+        Some(interval)
+    }
+
+    /// How many intervals wait for hosts.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_record::LatencyHistogram;
+    use proptest::prelude::*;
+
+    fn interval(start_ms: u64, latencies_ns: &[u64]) -> Interval {
+        let mut recording = Recording::new(1);
+        for latency_ns in latencies_ns {
+            recording.transactions += 1;
+            recording.latency.record(*latency_ns);
+            recording.latency_sums.record(*latency_ns);
+            recording.record_statement(0, latency_ns / 2);
+        }
+        Interval {
+            phase: 0,
+            start: Duration::from_millis(start_ms),
+            duration: Duration::from_millis(10),
+            first_thread_whole: true,
+            recordings: vec![recording],
+        }
+    }
+
+    #[test]
+    fn intervals_wait_for_late_hosts_and_not_for_those_that_are_gone() {
+        let mut merge = Merge::new(1, 3);
+        assert!(merge.add(0, &interval(0, &[1_000])) && merge.add(0, &interval(10, &[1_000])));
+        assert!(merge.add(2, &interval(0, &[3_000])) && merge.add(2, &interval(10, &[3_000])));
+        assert!(merge.pop().is_none());
+        assert!(merge.add(1, &interval(0, &[2_000])));
+        let first = merge.pop().unwrap();
+        assert_eq!((first.start, first.recordings[0].transactions), (Duration::ZERO, 3));
+        assert!(merge.pop().is_none() && merge.waiting() == 1);
+        merge.leave(1);
+        let second = merge.pop().unwrap();
+        assert_eq!(
+            (second.start, second.recordings[0].transactions),
+            (Duration::from_millis(10), 2)
+        );
+        // Who has left, or tells what is past, is not heard.
+        assert!(!merge.add(1, &interval(20, &[1])) && !merge.add(0, &interval(10, &[1])));
+        assert!(!merge.add(7, &interval(20, &[1])));
+        assert!(merge.pop().is_none());
+    }
+
+    proptest! {
+        /// Whatever the order in which intervals come, the sum is what one process would have recorded: exactly.
+        #[test]
+        fn the_sum_is_that_of_one_process(
+            hosts in prop::collection::vec(
+                prop::collection::vec(prop::collection::vec(100_u64..10_000_000_000, 0..40), 5),
+                1..6,
+            ),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 30),
+        ) {
+            let mut one = vec![Vec::new(); 5];
+            for host in &hosts {
+                for (place, latencies) in host.iter().enumerate() {
+                    one[place].extend_from_slice(latencies);
+                }
+            }
+            let mut merge = Merge::new(1, hosts.len());
+            let mut next = vec![0; hosts.len()];
+            let mut told = Vec::new();
+            let mut order = order.into_iter();
+            while next.iter().any(|next| *next < 5) {
+                let open: Vec<_> = (0..hosts.len()).filter(|host| next[*host] < 5).collect();
+                let host = order.next().map_or(open[0], |index| open[index.index(open.len())]);
+                let place = next[host];
+                // On the way the interval is bytes.
+                let bytes = interval(place as u64 * 10, &hosts[host][place]).to_bytes();
+                prop_assert!(merge.add(host, &Interval::from_bytes(&bytes, 1, 1).unwrap()));
+                next[host] += 1;
+                if next[host] == 5 {
+                    merge.leave(host);
+                }
+                while let Some(interval) = merge.pop() {
+                    told.push(interval);
+                }
+            }
+            prop_assert_eq!(told.len(), 5);
+            let mut all = LatencyHistogram::new();
+            let mut whole = LatencyHistogram::new();
+            for (place, (told, latencies)) in told.iter().zip(&one).enumerate() {
+                let expected = interval(place as u64 * 10, latencies);
+                prop_assert_eq!(told.start, expected.start);
+                let (told, expected) = (&told.recordings[0], &expected.recordings[0]);
+                prop_assert_eq!(&told.latency, &expected.latency);
+                prop_assert_eq!(&told.statement_latency, &expected.statement_latency);
+                prop_assert_eq!(told.transactions, expected.transactions);
+                all.add(&told.latency);
+                whole.add(&expected.latency);
+            }
+            for percent in [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 100.0] {
+                let at = |histogram: &LatencyHistogram| histogram.inner().value_at_percentile(percent);
+                prop_assert_eq!(at(&all), at(&whole));
+            }
+        }
+    }
+}

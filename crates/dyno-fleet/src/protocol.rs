@@ -1,0 +1,190 @@
+//! What a controller and its agents say to each other, in frames over whatever stream connects them.
+//!
+//! The controller speaks first: who it is. The agent says what it is and can, gets its part of a load, connects, waits
+//! for the instant that it is told, and sends what it records, interval by interval. Both hear something of each other
+//! every second, so either notices when the other is gone. Instants travel in the agent's own time, which the
+//! controller works out (see [`crate::clock`]), because nothing else is as exact where the load is driven.
+
+use dyno_engine::Part;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The version of all of this. Both ends must have the same, and be of the same version of dyno: a plan's form as bytes
+/// follows from its types.
+pub const PROTOCOL: u32 = 1;
+
+/// Both ends say something at least this often.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// The version of this dyno, as both ends tell it.
+pub(crate) fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// From the controller to an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Order {
+    /// The first word.
+    Hello {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// The version of dyno.
+        version: String,
+    },
+    /// To be answered at once.
+    Ping {
+        /// When it was sent, in nanoseconds of the controller's clock. It comes back as it is.
+        sent_ns: u64,
+    },
+    /// Get ready to drive this.
+    Load {
+        /// The plan of the whole load, see [`dyno_load::to_bytes`].
+        plan: Vec<u8>,
+        /// The agent's part of it.
+        part: Part,
+        /// Whether it tells of its host's counters.
+        sampling: bool,
+    },
+    /// Begin at this instant, in nanoseconds of the agent's clock.
+    Start {
+        /// The instant; it may be over.
+        at_ns: u64,
+    },
+    /// Begin no transaction any more, and tell how it ended.
+    Stop,
+    /// There is nothing more to do.
+    Quit,
+}
+
+/// From an agent to its controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Report {
+    /// Its first word.
+    Hello(Hello),
+    /// The answer to [`Order::Ping`].
+    Pong {
+        /// What came with the ping.
+        sent_ns: u64,
+        /// When that came, in nanoseconds of the agent's clock.
+        at_ns: u64,
+    },
+    /// All its clients are connected.
+    Connected(Connections),
+    /// It has begun.
+    Started {
+        /// How long after the instant that it was told.
+        late_ns: u64,
+    },
+    /// An interval is complete, see [`dyno_record::Interval::to_bytes`].
+    Interval(Vec<u8>),
+    /// Something happened to a client.
+    Event(Event),
+    /// The host's counters, in the columns of [`dyno_target::host::load_host_series`].
+    Sample {
+        /// When, since the load began there.
+        at: Duration,
+        /// A value for each column, if there is one.
+        values: Vec<Option<f64>>,
+    },
+    /// Something to keep in mind, as a sentence.
+    Warning(String),
+    /// The load is over there.
+    Done(Ended),
+    /// The load could not begin there.
+    Failed(String),
+}
+
+/// What an agent is and can.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The version of dyno.
+    pub version: String,
+    /// The host's name.
+    pub host: String,
+    /// What tells one start of a host from all others; agents with the same are on one machine. May be empty.
+    pub boot_id: String,
+    /// Cores that it may use.
+    pub cores: usize,
+    /// How many files it may have open, connections among them; `None`: as many as it likes.
+    pub open_files: Option<u64>,
+    /// The time of day there, in nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// Its clock at the same instant.
+    pub clock_ns: u64,
+}
+
+/// How the connections of a part came up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connections {
+    /// For each workload how long its clients took.
+    pub connect_time: Vec<dyno_record::LatencyHistogram>,
+    /// From the first attempt to the last client being ready.
+    pub total: Duration,
+    /// The transports in use, by name.
+    pub transports: Vec<String>,
+    /// Why they are not the best that there are.
+    pub fallback: Option<String>,
+}
+
+/// What happened to a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// It ended before its time.
+    Aborted {
+        /// The workload, as index.
+        workload: usize,
+        /// The client's number in the workload.
+        client: usize,
+        /// The script, as index.
+        script: usize,
+        /// The command, as index.
+        command: usize,
+        /// Why, in a few words.
+        reason: String,
+    },
+    /// It has a new connection.
+    Reconnected {
+        /// The workload, as index.
+        workload: usize,
+        /// The client's number in the workload.
+        client: usize,
+        /// The endpoint, as index.
+        endpoint: usize,
+        /// How long it had none.
+        after: Duration,
+    },
+}
+
+/// How the load ended for an agent: see [`dyno_engine::Outcome`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Why before its time, if it did.
+    pub early: Option<Early>,
+    /// For each workload the transactions that were not finished.
+    pub unfinished: Vec<u64>,
+    /// How long their clients had waited, the longest and the shortest.
+    pub waited: Vec<Option<(Duration, Duration)>>,
+    /// Clients that were aborted.
+    pub aborted: Vec<u64>,
+    /// Connections made while the load ran.
+    pub connections: Vec<u64>,
+    /// Time spent on making and closing them.
+    pub connection_time: Vec<Duration>,
+    /// From when the clients began to when the last of them was done.
+    pub measured: Duration,
+}
+
+/// Why a load ended before its time: see [`dyno_engine::Ending`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Early {
+    /// It was asked to.
+    Stopped,
+    /// All clients were aborted.
+    Aborted,
+    /// No client had a connection left; the last one said this.
+    ConnectionsLost(String),
+    /// Something that ends the load for all, in words.
+    Other(String),
+}

@@ -1,0 +1,203 @@
+//! How agents come to be: as processes of this machine, or on other machines by ssh. What they do is the same.
+
+mod process;
+mod ssh;
+
+use dyno_text::one_line;
+pub(crate) use process::Process;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What names this machine among load hosts.
+pub const LOCAL: &str = "local";
+
+/// A host to drive a load from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// What it is called: letters, digits, `-`, `_` and `.`, unique among the hosts.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a host is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A process of this machine.
+    Local,
+    /// Whatever ssh reaches by this name.
+    Ssh(String),
+}
+
+/// An agent that was started: its standard input and output, and the process that stands for it here.
+pub struct Channel {
+    /// What it hears.
+    pub input: Box<dyn Write + Send>,
+    /// What it says.
+    pub output: Box<dyn Read + Send>,
+    /// The process, if there is one.
+    pub(crate) process: Option<Process>,
+}
+
+impl Channel {
+    /// The streams of an agent that no process here stands for.
+    #[must_use]
+    pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> Self {
+        Self {
+            input: Box::new(input),
+            output: Box::new(output),
+            process: None,
+        }
+    }
+}
+
+/// An agent that cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The program of this dyno cannot be used.
+    #[error("cannot start an agent with {}: {cause}", program.display())]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// The system's reason.
+        cause: std::io::Error,
+    },
+    /// ssh cannot be started.
+    #[error("cannot start ssh: {0}. Install OpenSSH's client, or use --local-agents")]
+    NoSsh(std::io::Error),
+    /// ssh has failed.
+    #[error("ssh to {host} failed while {doing}: {said}. Try: ssh {host} true")]
+    Ssh {
+        /// The host.
+        host: String,
+        /// What was to be done.
+        doing: &'static str,
+        /// What it said.
+        said: String,
+    },
+    /// Another kind of machine.
+    #[error(
+        "{host} is {theirs}, this machine {ours}: dyno copies its own program there, which needs the same system and \
+         processor"
+    )]
+    OtherMachine {
+        /// The host.
+        host: String,
+        /// What it is.
+        theirs: String,
+        /// What this one is.
+        ours: String,
+    },
+}
+
+/// A word that names no host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{word}` names no load host: give `local` or what ssh is given, such as user@host, without blanks and options"
+)]
+pub struct HostError {
+    word: String,
+}
+
+/// The hosts of these words: [`LOCAL`], or what ssh is given.
+///
+/// # Errors
+/// One of them names none.
+pub fn hosts<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Host>, HostError> {
+    let mut seen = HashMap::<String, usize>::new();
+    let mut hosts = Vec::new();
+    let words: Vec<_> = words.into_iter().collect();
+    for word in &words {
+        let is_odd = |character: char| character.is_whitespace() || character.is_control();
+        if word.is_empty() || word.starts_with('-') || word.chars().any(is_odd) {
+            return Err(HostError {
+                word: one_line(word, 80),
+            });
+        }
+        let place = match *word {
+            LOCAL => Place::Local,
+            other => Place::Ssh(other.to_owned()),
+        };
+        let name = plain(word);
+        let times = seen.entry(name.clone()).or_default();
+        *times += 1;
+        let several = words.iter().filter(|other| plain(other) == name).count() > 1;
+        hosts.push(Host {
+            name: if several { format!("{name}-{times}") } else { name },
+            place,
+        });
+    }
+    Ok(hosts)
+}
+
+/// A word that can name a folder: what follows the user, with anything else than letters, digits, `-`, `_` and `.`
+/// replaced.
+fn plain(word: &str) -> String {
+    let host = word.rsplit_once('@').map_or(word, |(_, host)| host);
+    let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    let name: String = host
+        .chars()
+        .map(|character| if allowed(character) { character } else { '_' })
+        .collect();
+    match name.trim_start_matches('.') {
+        "" => "host".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Starts an agent on a host, with the program `dyno`.
+///
+/// # Errors
+/// It cannot be started.
+pub fn start(host: &Host, dyno: &Path) -> Result<Channel, StartError> {
+    match &host.place {
+        Place::Local => {
+            let mut command = Command::new(dyno);
+            command.arg("agent");
+            Process::spawn(command).map_err(|cause| StartError::Program {
+                program: dyno.to_owned(),
+                cause,
+            })
+        }
+        Place::Ssh(word) => ssh::start(word, dyno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn hosts_have_names_of_their_own() {
+        let names = |words: &[&str]| {
+            let hosts = hosts(words.iter().copied()).unwrap();
+            hosts.into_iter().map(|host| host.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["local", "local", "local"]), ["local-1", "local-2", "local-3"]);
+        assert_eq!(
+            names(&["local", "me@b", "you@b", "c.example"]),
+            ["local", "b-1", "b-2", "c.example"]
+        );
+        assert_eq!(names(&["ssh://me@b:22/x", "../.."]), ["b_22_x", "_.."]);
+    }
+
+    #[test]
+    fn options_of_ssh_are_no_hosts() {
+        for word in ["", "-oProxyCommand=x", "a b", "a\nb"] {
+            assert!(hosts([word]).is_err(), "{word:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_word_names_a_folder_or_nothing(word in "\\PC*") {
+            if let Ok(hosts) = hosts([word.as_str()]) {
+                let name = &hosts[0].name;
+                prop_assert!(!name.is_empty() && !name.starts_with('.') && !name.contains('/'), "{name}");
+            }
+        }
+    }
+}

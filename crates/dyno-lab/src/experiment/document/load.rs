@@ -1,0 +1,63 @@
+//! `[load]`: the hosts that a load is driven from.
+
+use super::Reader;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::section::{Section, list, scalar};
+use dyno_archive::plan::{OnLostHost, Value};
+use toml::Spanned;
+use toml::de::DeValue;
+
+pub(super) const LOAD_KEYS: [&str; 3] = ["hosts", "shares", "on_lost_host"];
+
+impl Reader<'_> {
+    pub(super) fn load(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+        let section = Section::of(self.source, "[load]", value, &LOAD_KEYS)?;
+        for (word, span) in section.texts("hosts")? {
+            dyno_fleet::start::hosts([word.as_str()]).map_err(|error| self.source.refuse(span, &error))?;
+            self.experiment.load_hosts.hosts.push(word);
+        }
+        if self.experiment.load_hosts.is_empty() {
+            let help = "name the hosts that drive the load, for example: hosts = [\"local\", \"user@other\"]";
+            return Err(section.missing("hosts", help));
+        }
+        if let Some(value) = section.get("shares") {
+            self.experiment.load_hosts.shares = self.shares(value)?;
+        }
+        if let Some((word, span)) = section.text("on_lost_host")? {
+            self.experiment.load_hosts.on_lost_host = match word.as_str() {
+                "continue" => OnLostHost::Continue,
+                "end" => OnLostHost::End,
+                _ => {
+                    let message = format!("`on_lost_host` cannot be `{word}`");
+                    return Err(self.source.complain(span, message, "expected \"continue\" or \"end\""));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// What each host has of the load.
+    fn shares(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<f64>, Diagnostic> {
+        let mut shares = Vec::new();
+        for value in list(self.source, value, "shares", "a list of numbers")? {
+            let share = match scalar(self.source, "shares", value)? {
+                Value::Integer(number) => number as f64,
+                Value::Float(number) => number,
+                Value::Text(_) => 0.0,
+            };
+            if share <= 0.0 {
+                let help = "expected a number above 0 for each host, for example: shares = [2, 1]";
+                return Err(self.source.complain(value.span(), "this is no share of a load", help));
+            }
+            shares.push(share);
+        }
+        let hosts = self.experiment.load_hosts.hosts.len();
+        if shares.len() != hosts {
+            let message = format!("there are {} shares for {hosts} load hosts", shares.len());
+            return Err(self
+                .source
+                .complain(value.span(), message, "give one for each host, in their order"));
+        }
+        Ok(shares)
+    }
+}

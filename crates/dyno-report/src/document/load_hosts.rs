@@ -1,0 +1,187 @@
+//! What a run shows of the hosts that drove its load: what each had of it, what it did, and whether it was the limit.
+
+use super::model::{Section, Table, Value};
+use super::parts::{figure, in_full, list, section, table};
+use super::recorded::Recorded;
+use super::table::{number, text, value, without_empty_columns, words};
+use super::throughput::Throughput;
+use crate::figures::one_line;
+use dyno_archive::LoadHost;
+
+/// The section; without content if dyno drove the load itself.
+pub(super) fn section_of(recorded: &Recorded, with_figures: bool) -> Section {
+    let record = recorded.run.record.as_ref();
+    let hosts = record.map_or(&[][..], |record| record.load_hosts.as_slice());
+    if hosts.is_empty() {
+        return section("load-hosts", "Load hosts", Vec::new());
+    }
+    let mut blocks: Vec<_> = table(shares(hosts)).into_iter().collect();
+    blocks.extend(table(clocks(hosts)));
+    blocks.extend(list(hosts.iter().flat_map(said).collect()));
+    let over_time = with_figures.then(|| over_time(recorded, hosts)).flatten();
+    let chapter = section(
+        "load-hosts-over-time",
+        "Load hosts over time",
+        figure(over_time).into_iter().collect(),
+    );
+    Section {
+        sections: Some(in_full(chapter))
+            .into_iter()
+            .filter(|chapter| !chapter.blocks.is_empty())
+            .collect(),
+        ..section("load-hosts", "Load hosts", blocks)
+    }
+}
+
+/// What each had of the load, and did.
+fn shares(hosts: &[LoadHost]) -> Table {
+    let all: f64 = hosts.iter().map(|host| host.tps).sum();
+    let row = |host: &LoadHost| {
+        let sum =
+            |part: fn(&dyno_archive::LoadShare) -> usize| -> f64 { host.shares.iter().map(part).sum::<usize>() as f64 };
+        let rates = host.shares.iter().filter_map(|share| share.rate_per_s);
+        let rate = rates.reduce(|sum, rate| sum + rate);
+        vec![
+            words(one_line(&host.name)),
+            words(one_line(&host.hostname)),
+            value(host.cores as f64),
+            value(sum(|share| share.clients)),
+            value(sum(|share| share.threads)),
+            value(rate),
+            value(host.tps),
+            value((all > 0.0).then(|| host.tps / all * 100.0)),
+            value(host.errors as f64),
+            value(host.agent_cores),
+            value(host.idle_percent),
+            value(host.gap.as_ref().map(|gap| gap.from_s)),
+        ]
+    };
+    without_empty_columns(Table {
+        caption: "Load by host".to_owned(),
+        columns: vec![
+            text("load host"),
+            text("machine"),
+            number("cores", ""),
+            number("clients", ""),
+            number("threads", ""),
+            number("asked", "1/s"),
+            number("mean", "TPS"),
+            number("share", "%"),
+            number("errors", ""),
+            number("agent's CPU", "cores"),
+            number("CPU idle", "%"),
+            number("missing from", "s"),
+        ],
+        rows: hosts.iter().map(row).collect(),
+    })
+}
+
+/// How exactly they began together, and their clocks.
+fn clocks(hosts: &[LoadHost]) -> Table {
+    let row = |host: &LoadHost| -> Vec<Value> {
+        vec![
+            words(one_line(&host.name)),
+            value(host.late_us.map(f64::round)),
+            value(host.clock.uncertainty_us.round()),
+            value(host.clock.drift_us.round()),
+            value(host.clock.time_of_day_us.map(|us| (us / 10.0).round() / 100.0)),
+        ]
+    };
+    without_empty_columns(Table {
+        caption: "Clocks of the load hosts".to_owned(),
+        columns: vec![
+            text("load host"),
+            number("began late by", "µs"),
+            number("clock known to", "µs"),
+            number("drift", "µs"),
+            number("time of day ahead", "ms"),
+        ],
+        rows: hosts.iter().map(row).collect(),
+    })
+}
+
+/// What is to be said of a host in words.
+fn said(host: &LoadHost) -> Vec<String> {
+    let name = one_line(&host.name);
+    let limit = host.limit.as_ref();
+    let limit = limit.map(|limit| format!("Load host {name} was the limit: {}.", one_line(limit)));
+    let gap = host.gap.as_ref();
+    let gap = gap.map(|gap| {
+        let reason = one_line(&gap.reason);
+        format!("Load host {name} is missing from {:.1} s on: {reason}.", gap.from_s)
+    });
+    limit.into_iter().chain(gap).collect()
+}
+
+/// The throughput of each host over time.
+fn over_time(recorded: &Recorded, hosts: &[LoadHost]) -> Option<super::model::Figure> {
+    let mut throughput = Throughput::new(recorded.grid);
+    for host in hosts {
+        let several = host.shares.len() > 1;
+        for mut row in recorded.run.intervals_of_host(&host.name) {
+            row.workload = match several {
+                true => format!("{}: {}", host.name, row.workload),
+                false => host.name.clone(),
+            };
+            throughput.push(&row);
+        }
+    }
+    throughput.figure("load-hosts-throughput", &recorded.annotations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_archive::{HostGap, LoadShare};
+
+    #[test]
+    fn each_host_stands_with_its_part_and_what_is_to_be_said_of_it() {
+        let host = |name: &str, tps: f64| LoadHost {
+            name: name.to_owned(),
+            hostname: "m".to_owned(),
+            cores: 4,
+            shares: vec![
+                LoadShare {
+                    clients: 8,
+                    threads: 2,
+                    ..LoadShare::default()
+                };
+                2
+            ],
+            tps,
+            ..LoadHost::default()
+        };
+        let gone = LoadHost {
+            gap: Some(HostGap {
+                from_s: 3.0,
+                reason: "the connection was closed".to_owned(),
+            }),
+            limit: Some("its control group held it back".to_owned()),
+            ..host("b", 10.0)
+        };
+        let table = shares(&[host("a", 30.0), gone.clone()]);
+        let columns: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(
+            columns,
+            [
+                "load host",
+                "machine",
+                "cores",
+                "clients",
+                "threads",
+                "mean",
+                "share",
+                "errors",
+                "missing from"
+            ]
+        );
+        assert_eq!(table.rows[0][3..7], [16.0, 4.0, 30.0, 75.0].map(value));
+        assert_eq!(
+            said(&gone),
+            [
+                "Load host b was the limit: its control group held it back.",
+                "Load host b is missing from 3.0 s on: the connection was closed."
+            ]
+        );
+    }
+}

@@ -24,6 +24,8 @@ pub(crate) struct Splitter<'a> {
     makes_routine: bool,
     /// Whether it is a block of PL/SQL or makes what has one; Oracle only.
     is_block: bool,
+    /// Where the statement's first word ends; Oracle only.
+    begun: usize,
     /// Whether its first words say so, or are still to be read; Oracle only.
     in_head: bool,
 }
@@ -71,6 +73,7 @@ impl<'a> Splitter<'a> {
             after_end: false,
             makes_routine: false,
             is_block: false,
+            begun: 0,
             in_head: true,
         }
     }
@@ -110,6 +113,11 @@ impl<'a> Splitter<'a> {
                 [b';', ..] => {
                     self.at += 1;
                     self.after_end = false;
+                    // A block has something in it; BEGIN alone begins a transaction, as on other databases.
+                    let is_alone = |splitter: &Self| splitter.text[splitter.begun..splitter.at - 1].trim().is_empty();
+                    if self.is_block && self.word_count == 1 && is_alone(self) {
+                        self.is_block = false;
+                    }
                     if self.parentheses == 0 && self.blocks == 0 && !self.is_block {
                         self.word_count = 0;
                         break Ending::Semicolon;
@@ -396,10 +404,16 @@ impl<'a> Splitter<'a> {
         }
         let any = |words: &[&str]| words.iter().any(|word| is(word));
         let creates = self.words[0] == Word::Create;
-        self.in_head = creates && any(&["create", "or", "replace", "editionable", "noneditionable"]);
+        self.in_head = match creates {
+            true => any(&["create", "or", "replace", "editionable", "noneditionable"]),
+            false => self.word_count == 1 && is("begin"),
+        };
+        self.begun = if self.word_count == 1 { self.at } else { self.begun };
         self.is_block = match creates {
             true => any(&["function", "procedure", "package", "trigger", "type"]),
-            false => any(&["begin", "declare"]),
+            false if self.word_count == 1 => any(&["begin", "declare"]),
+            // What stands behind the BEGIN of a transaction.
+            false => !any(&["transaction", "work", "isolation", "read"]),
         };
     }
 }
@@ -565,11 +579,18 @@ mod tests {
             "select /* ; */ n / 2 from t -- ;\n;",
             "create table type (function number);",
             "select begin from v$session where serial# = 1;",
+            "begin;",
+            "begin\n;",
+            "begin work;",
+            "begin isolation level serializable;",
         ] {
             assert_eq!(
                 split(&format!("{one}select 2 from dual;")),
                 [one, "select 2 from dual;"]
             );
+        }
+        for block in ["begin :a := 1; end;", "begin work_on(1); end;", "begin null; end;"] {
+            assert_eq!(split(&format!("{block}\n/\nbegin;")), [block, "begin;"]);
         }
         let block = "declare\n  n number;\nbegin\n  n := 4 / 2;\nend;";
         assert_eq!(

@@ -52,8 +52,7 @@ pub(super) fn begin_session(client: &mut Client, user: &str, session: u32, sees:
     let views = if sees { "sysviews, " } else { "" };
     client.batch_execute(&format!(
         "set search_path = {}, sys, {views}pg_catalog; set time zone 'UTC'; set client_min_messages = error;
-         select set_config('standin.user', upper({}), false), set_config('standin.sid', '{session}', false),
-           set_config('standin.sees', '{sees}', false)",
+         select set_config('standin.user', upper({}), false), set_config('standin.sid', '{session}', false)",
         escape_identifier(user),
         escape_literal(user),
     ))?;

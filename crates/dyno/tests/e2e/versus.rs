@@ -1,6 +1,6 @@
 //! `dyno versus`: two variants measured in turn, as one load.
 
-use crate::support::{Desk, Ended, Home, Running, database, run_folders, wait_for};
+use crate::support::{Desk, Ended, Home, Running, database_alone, run_folders, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -11,6 +11,7 @@ title = "Waiting"
 
 [parameters]
 ms = 2
+unused = 1
 
 [[workload]]
 name = "wait"
@@ -44,7 +45,7 @@ fn versus(desk: &Desk, target: &str, words: &str) -> Ended {
 
 #[test]
 fn a_slower_variant_is_told_as_soon_as_it_is_known() {
-    let (desk, database) = (desk(), database("e2e_versus"));
+    let (desk, database) = (desk(), database_alone("e2e_versus"));
     let words = "--set ms=2,8 --at-most 2m --fail-if-worse 5%";
     let ended = versus(&desk, &database.target(), words).expect(3);
     ended
@@ -83,7 +84,7 @@ fn a_slower_variant_is_told_as_soon_as_it_is_known() {
         let ms: f64 = if record["cell"]["ms"] == "2" { 2.0 } else { 8.0 };
         assert!(tps < 2.0 * 1_000.0 / ms * 1.05, "{tps}");
     }
-    let report = desk.dyno("report --format md").expect(0);
+    let report = desk.dyno("report --format json --output -").expect(0);
     report.shows("ms = 8 is ").shows("throughput");
 }
 
@@ -91,7 +92,8 @@ fn a_slower_variant_is_told_as_soon_as_it_is_known() {
 fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
     let (desk, home) = (desk(), Home::new());
     let words = "versus waiting.toml --slice 100ms --set work_mem=4MB,8MB --detect 60% --at-most 30s --fail-if-unsure";
-    let ended = desk.embedded(&home, words);
+    let mut command = desk.command(words.split_whitespace());
+    let ended = Ended::of(command.env("DYNO_HOME", home.path()));
     let known = known(&desk);
     // Equal ones: whatever else is found, they are not far apart.
     assert_ne!(known["blocks"], 0, "{}", ended.stderr);
@@ -128,7 +130,7 @@ fn what_cannot_be_measured_in_turn_is_told_before_anything_is_done() {
 
 #[test]
 fn a_signal_keeps_what_is_known_by_then() {
-    let (desk, database) = (desk(), database("e2e_versus_signal"));
+    let (desk, database) = (desk(), database_alone("e2e_versus_signal"));
     let target = database.target();
     let words = [
         "versus",
@@ -138,7 +140,7 @@ fn a_signal_keeps_what_is_known_by_then() {
         "--slice",
         "100ms",
         "--set",
-        "ms=2,2.0001",
+        "unused=1,2",
     ];
     let running = Running::start(desk.command(words.into_iter().chain(["--at-most", "1h", "--detect", "0%"])));
     wait_for("a few slices", || {

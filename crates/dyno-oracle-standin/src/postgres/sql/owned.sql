@@ -98,11 +98,6 @@ create view sys.user_lobs as select * from sys.all_lobs where owner = sys.sessio
 create view sys.user_tab_modifications as
   select * from sys.all_tab_modifications where table_owner = sys.session_user_name();
 
-create view sys.session_privs as
-  select cast(privilege as varchar(40)) as privilege
-  from (values ('CREATE SESSION'), ('CREATE TABLE'), ('ALTER SYSTEM')) as granted(privilege)
-  where privilege <> 'ALTER SYSTEM' or current_setting('standin.sees', true) = 'true';
-
 create table sys."v$version" (
   banner varchar(80), banner_full varchar(160), banner_legacy varchar(80), con_id numeric
 );

@@ -20,7 +20,7 @@ pub fn versus(versus: &Versus) -> String {
         );
     };
     let interval = interval(ratio);
-    let detect = decimal(versus.detect * 100.0, 1);
+    let detect = percent(versus.detect * 100.0);
     match versus.answer {
         Verdict::Higher | Verdict::Lower => {
             let others: Vec<String> = versus.ratios.iter().filter_map(|other| also(versus, other)).collect();
@@ -109,7 +109,13 @@ fn also(versus: &Versus, ratio: &Ratio) -> Option<String> {
 }
 
 fn size(ratio: f64) -> String {
-    decimal((ratio - 1.0).abs() * 100.0, 1)
+    percent((ratio - 1.0).abs() * 100.0)
+}
+
+/// With one digit behind the point, unless that is a zero.
+fn percent(percent: f64) -> String {
+    let text = decimal(percent, 1);
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// Between what the change is, with its sign.
@@ -117,7 +123,7 @@ fn interval(ratio: Ratio) -> String {
     let change = |end: f64| {
         let percent = (end - 1.0) * 100.0;
         let sign = if percent >= 0.0 { "+" } else { "−" };
-        format!("{sign}{}", decimal(percent.abs(), 1))
+        format!("{sign}{}", self::percent(percent.abs()))
     };
     format!("{} to {} %, 95 %", change(ratio.low), change(ratio.high))
 }
@@ -155,15 +161,41 @@ mod tests {
         let p99 = (Measure::P99, 0.89, 0.85, 0.93);
         let p95 = (Measure::P95, 0.97, 0.9, 1.02);
         let faster = known(Verdict::Higher, &[throughput(1.07, 1.05, 1.09), p95, p99]);
-        insta::assert_snapshot!(versus(&faster), @"embedded:18 is 7 % faster than embedded:14 (+5 to +9 %, 95 %), p99 11 % lower; decided after 3 min 20 s.");
+        assert_eq!(
+            versus(&faster),
+            "embedded:18 is 7 % faster than embedded:14 (+5 to +9 %, 95 %), p99 11 % lower; decided after 3 min 20 s."
+        );
         let slower = known(Verdict::Lower, &[throughput(0.948, 0.91, 0.985)]);
-        insta::assert_snapshot!(versus(&slower), @"embedded:18 is 5.2 % slower than embedded:14 (−9 to −1.5 %, 95 %); decided after 3 min 20 s.");
+        assert_eq!(
+            versus(&slower),
+            "embedded:18 is 5.2 % slower than embedded:14 (−9 to −1.5 %, 95 %); decided after 3 min 20 s."
+        );
         let same = known(Verdict::Same, &[throughput(1.001, 0.98, 1.02)]);
-        insta::assert_snapshot!(versus(&same), @"embedded:18 and embedded:14 are the same within 3 % in throughput (−2 to +2 %, 95 %); decided after 3 min 20 s.");
+        assert_eq!(
+            versus(&same),
+            "embedded:18 and embedded:14 are the same within 3 % in throughput (−2 to +2 %, 95 %); decided after 3 min \
+             20 s."
+        );
         let open = known(Verdict::Unknown, &[throughput(1.02, 0.97, 1.06)]);
-        insta::assert_snapshot!(versus(&open), @"embedded:18 beside embedded:14: not decided after 3 min 20 s; throughput −3 to +6 %, 95 %. If that is so, about 1 min 30 s more would decide it.");
-        insta::assert_snapshot!(versus(&known(Verdict::Unknown, &[])), @"embedded:18 beside embedded:14: not known after 3 min 20 s, there were too few slices to compare.");
-        let line = versus_line(&open, Duration::from_secs(200), Duration::from_secs(600));
-        insta::assert_snapshot!(line, @"embedded:18 beside embedded:14: throughput −3 to +6 %, 95 %   6 min 40 s left at most");
+        assert_eq!(
+            versus(&open),
+            "embedded:18 beside embedded:14: not decided after 3 min 20 s; throughput −3 to +6 %, 95 %. If that is so, \
+             about 1 min 30 s more would decide it."
+        );
+        assert_eq!(
+            versus(&known(Verdict::Unknown, &[])),
+            "embedded:18 beside embedded:14: not known after 3 min 20 s, there were too few slices to compare."
+        );
+        assert_eq!(
+            versus_line(&open, Duration::from_secs(200), Duration::from_secs(600)),
+            "embedded:18 beside embedded:14: throughput −3 to +6 %, 95 %   6 min 40 s left at most"
+        );
+        let clients = Versus {
+            factor: "clients".to_owned(),
+            baseline: "8".to_owned(),
+            candidate: "16".to_owned(),
+            ..faster
+        };
+        assert!(versus(&clients).starts_with("clients = 16 is 7 % faster than clients = 8 ("));
     }
 }

@@ -61,8 +61,9 @@ pub enum Answer {
 }
 
 impl Paired {
-    /// `spread` is about how much the logarithmic ratios of blocks scatter: their standard deviation, best found by some
-    /// blocks that are not added later. A wrong one costs time, never soundness. Not above zero is taken as a tenth.
+    /// `spread` is about how much the logarithmic ratios of blocks scatter: their standard deviation, best found by
+    /// some blocks that are not added later. A wrong one costs time, never soundness. Not above zero is taken as a
+    /// tenth.
     #[must_use]
     pub fn new(spread: f64) -> Self {
         let spread = if spread.is_finite() && spread > 0.0 {

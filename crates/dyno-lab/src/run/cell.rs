@@ -159,8 +159,8 @@ impl Bench<'_> {
         }
     }
 
-    /// The load of `experiment` on its servers, which are `ready`, the main one first: `scripts` makes what its workloads
-    /// execute, told by which rules each server reads them, and `change` has the last word on its plan.
+    /// The load of `experiment` on its servers, which are `ready`, the main one first: `scripts` makes what its
+    /// workloads execute, told by which rules each server reads them, and `change` has the last word on its plan.
     fn load(
         &mut self,
         experiment: &Resolved,

@@ -64,8 +64,8 @@ pub enum OraError {
 
     /// Values come of a type of which nobody knows where they end.
     #[error(
-        "the server sent rows with the column \"{name}\", whose type ({kind}) is not known here; select something of it \
-         that is text or a number, or leave it out"
+        "the server sent rows with the column \"{name}\", whose type ({kind}) is not known here; select something of \
+         it that is text or a number, or leave it out"
     )]
     NotFetched {
         /// The column's name.

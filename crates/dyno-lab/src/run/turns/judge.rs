@@ -51,8 +51,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Nothing measured yet. `open` says that the load has a rate of its own: then throughput is what was asked for, and
-    /// latency decides.
+    /// Nothing measured yet. `open` says that the load has a rate of its own: then throughput is what was asked for,
+    /// and latency decides.
     pub fn new(turns: Turns, sequence: Sequence, open: bool) -> Self {
         Self {
             turns,

@@ -1,5 +1,5 @@
-//! Two cells measured in turn, as one load: both servers are up and all clients connected, and the load goes to one side
-//! or the other, in slices of half a second or so, until it is known which of them does more.
+//! Two cells measured in turn, as one load: both servers are up and all clients connected, and the load goes to one
+//! side or the other, in slices of half a second or so, until it is known which of them does more.
 //!
 //! What one side did in its slices is kept as a run of its own, with intervals of what counts of each slice, so that
 //! everything that reads runs reads these. What both say about each other is kept beside them.
@@ -246,8 +246,8 @@ impl Observer for Sides<'_, '_> {
     }
 }
 
-/// How the load ended as one side has seen it: of its own workloads, the `first` ones or the others. That it was `known`
-/// which side does more is its regular end.
+/// How the load ended as one side has seen it: of its own workloads, the `first` ones or the others. That it was
+/// `known` which side does more is its regular end.
 pub(super) fn outcome_of(side: usize, first: usize, known: bool, outcome: &Outcome) -> Outcome {
     fn own<T: Clone>(side: usize, first: usize, all: &[T]) -> Vec<T> {
         let (one, other) = all.split_at(first.min(all.len()));

@@ -9,8 +9,8 @@ pub(super) const BLOCK: usize = 4;
 /// Into so many intervals a slice is divided.
 pub(super) const PARTS: u32 = 5;
 
-/// So many of them, at the begin of each slice, count for nothing: in them clients come back from their rest, and caches
-/// of the processor from what the other side did.
+/// So many of them, at the begin of each slice, count for nothing: in them clients come back from their rest, and
+/// caches of the processor from what the other side did.
 pub(super) const CUT: u32 = 1;
 
 /// Whose turn it is in each slice of a load.

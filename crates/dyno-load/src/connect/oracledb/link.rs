@@ -1,7 +1,7 @@
 //! A connection on a thread of its own, for a client on another.
 //!
-//! Whoever waits for an answer waits at a channel, at which somebody else can end the wait. The thread goes on until the
-//! server has answered, and takes its connection with it.
+//! Whoever waits for an answer waits at a channel, at which somebody else can end the wait. The thread goes on until
+//! the server has answered, and takes its connection with it.
 
 use super::error::{broken, unstarted};
 use super::session::{Execution, Given, Session};

@@ -1,8 +1,8 @@
 //! What a connection of Oracle's crate is asked for, so that a script means the same as through dyno's own sessions.
 //!
-//! Those have a change committed by its execution, and are told whether a transaction is open. The crate can do neither,
-//! so outside of BEGIN and COMMIT each change is followed by a call that commits it, or that rolls back what a statement
-//! which failed may have left open.
+//! Those have a change committed by its execution, and are told whether a transaction is open. The crate can do
+//! neither, so outside of BEGIN and COMMIT each change is followed by a call that commits it, or that rolls back what a
+//! statement which failed may have left open.
 
 use super::error::{Failure, unconnected};
 use super::value::{Bound, Place, text_of};

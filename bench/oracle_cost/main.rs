@@ -69,7 +69,8 @@ fn main() -> Result<()> {
         "summary": format!(
             "`{STATEMENT}`, one NUMBER bound, one row of {} bytes of text; TCP on 127.0.0.1. The stand-in is a \
              {profile} and answers from memory, on a core of its own; so it says nothing about an Oracle server. The \
-             programs have the other core, one after the other: all have connected and warmed up and are stopped when it is not \
+             programs have the other core, one after the other: all have connected and warmed up and are \
+             stopped when it is not \
              their turn; {rounds} rounds of slices of {} ms, the first program changing. CPU is that of the whole \
              process, user and system. dyno has one thread for all connections, node-oracledb one event loop, the \
              others a thread for each connection. Each cell is the median (minimum–maximum); ratios are round by \

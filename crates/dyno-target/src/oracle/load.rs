@@ -3,9 +3,9 @@
 
 use super::address::ConnectionInfo;
 use super::client::TextRow;
-use super::data::note_made;
+use super::data::{note_begun, note_made, note_refused};
 use super::rights::refusable;
-use super::statement::{is_definition, sent};
+use super::statement::{is_block, is_definition, sent};
 use super::{Client, ClientError};
 use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, rows_in_batch, share_out, usual_connections};
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
@@ -91,7 +91,11 @@ pub(super) fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
     set_formats(client).map_err(LoadError::Database)?;
     for statement in &statements(&sql.text, &sql.name, Lexis::Oracle)? {
         let text = sent(statement.text());
-        client.work(text).map_err(|error| LoadError::Statement {
+        let is_definition = is_definition(text);
+        if is_definition {
+            note_begun(client, text)?;
+        }
+        let failed = |error: ClientError| LoadError::Statement {
             what: sql.name.clone(),
             line: statement.position().line,
             hint: match error.code() {
@@ -102,8 +106,14 @@ pub(super) fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
                 _ => "",
             },
             error,
-        })?;
-        if is_definition(text) {
+        };
+        if let Err(refused) = refusable(client.work(text)).map_err(failed)? {
+            if is_definition {
+                note_refused(client, is_block(text))?;
+            }
+            return Err(failed(refused));
+        }
+        if is_definition {
             note_made(client)?;
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn sent(text: &str) -> &str {
 }
 
 /// Whether it is a block of PL/SQL, or makes what has one.
-fn is_block(text: &str) -> bool {
+pub(super) fn is_block(text: &str) -> bool {
     match first_word(text, &["--"]).as_str() {
         "begin" | "declare" => true,
         "create" => {

@@ -34,7 +34,11 @@ pub fn serve() -> Result<()> {
     let mut config = Config::new();
     config.host_path(option("--sockets", String::new())?);
     config.port(option("--port", 0)?).user("postgres").dbname(BENCH);
-    let behind = Postgres::prepare(config, BENCH)?;
+    let behind = Postgres::prepare(config.clone(), BENCH)?;
+    // Room for the sessions whose memory is measured.
+    config.connect(NoTls)?.batch_execute(
+        "update sysviews.\"v$resource_limit\" set limit_value = '5000' where resource_name in ('processes', 'sessions')",
+    )?;
     let instant = Instant::new().answer(
         STATEMENT_BEGIN,
         vec![Column::new("INFO", Kind::Varchar).sized(64)],

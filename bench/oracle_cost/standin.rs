@@ -44,6 +44,12 @@ pub fn serve() -> Result<()> {
         vec![Column::new("INFO", Kind::Varchar).sized(64)],
         vec![vec![Value::Text(ANSWER.to_owned())]],
     );
+    // node-oracledb asks this at each log-in; PostgreSQL has no room for as many sessions.
+    let instant = instant.answer(
+        TIME_ZONE,
+        vec![Column::new("DBTIMEZONE", Kind::Varchar).sized(64)],
+        vec![vec![Value::Text("+00:00".to_owned())]],
+    );
     let mut options = Options::new(Arc::new(Both { instant, behind }));
     options.profile = profile(&option("--profile", "23".to_owned())?)?;
     let standin = Standin::start(options)?;
@@ -68,6 +74,8 @@ pub fn serve() -> Result<()> {
 
 /// What all drivers' and dyno's texts of the select begin with; behind it is the placeholder.
 const STATEMENT_BEGIN: &str = "select info from tbl where id =";
+/// What node-oracledb asks for.
+const TIME_ZONE: &str = "SELECT DBTIMEZONE FROM DUAL";
 
 /// Executors that answer the select from memory and have PostgreSQL execute the rest.
 struct Both {
@@ -96,7 +104,7 @@ struct Session {
 
 impl Session {
     fn of(&mut self, sql: &str) -> std::result::Result<&mut dyn Executor, OracleError> {
-        if sql.starts_with(STATEMENT_BEGIN) {
+        if sql.starts_with(STATEMENT_BEGIN) || sql == TIME_ZONE {
             return Ok(&mut *self.instant);
         }
         let rest = match &mut self.rest {

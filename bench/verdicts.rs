@@ -145,8 +145,9 @@ fn table(duels: &[Duel]) -> Result<String> {
     let mut kinds: Vec<_> = duels.iter().map(|duel| (duel.slowdown_percent, duel.noise)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let mut text = "| slowed down by | beside | duels | right | wrong | wrong, at most (95 %) | undecided | ratio | \
-                    interval has the truth | measured until the answer, s |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    let mut text = "| slowed down by | beside | duels | right | wrong | wrong, at most (95 %) | undecided | ratio \
+                    | interval has the truth | measured until the answer, s |\n\
+                    |---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for (slowdown, noise) in kinds {
         let of_kind = |duel: &&Duel| (duel.slowdown_percent, duel.noise) == (slowdown, noise);
@@ -223,9 +224,9 @@ fn main() -> Result<()> {
     print!("{text}");
     let facts = json!({
         "summary": format!(
-            "Duels of two PostgreSQL servers by `dyno versus --detect 3%`, two clients, slices of half a second. A wrong \
-             verdict is a difference between equals, or the slower one called faster. {} Ratios and times are the \
-             median (minimum–maximum).",
+            "Duels of two PostgreSQL servers by `dyno versus --detect 3%`, two clients, slices of half a second. A \
+             wrong verdict is a difference between equals, or the slower one called faster. {} Ratios and times are \
+             the median (minimum–maximum).",
             match pool {
                 true => "The table has the duels of this and of earlier results; the file beside it those of this one.",
                 false => "",

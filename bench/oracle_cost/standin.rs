@@ -37,7 +37,8 @@ pub fn serve() -> Result<()> {
     let behind = Postgres::prepare(config.clone(), BENCH)?;
     // Room for the sessions whose memory is measured.
     config.connect(NoTls)?.batch_execute(
-        "update sysviews.\"v$resource_limit\" set limit_value = '5000' where resource_name in ('processes', 'sessions')",
+        "update sysviews.\"v$resource_limit\" set limit_value = '5000' \
+         where resource_name in ('processes', 'sessions')",
     )?;
     let instant = Instant::new().answer(
         STATEMENT_BEGIN,

@@ -13,7 +13,8 @@ use dyno_target::target::{
     Chosen, Environment, Target, TargetError, Trial, Tried, Verdict, text_without_secrets, without_secrets,
 };
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use tempfile::TempDir;
 
 /// What is set in all experiments of a trial, beside what their small size says.
 const SET: [(&str, &str); 2] = [("warmup", "1s"), ("measure", "5s")];
@@ -23,6 +24,9 @@ const SEED: u64 = 1;
 
 /// The parameter for the number of rows, which not all experiments have.
 const ROWS: &str = "rows";
+
+/// How the names of the folders of trials begin; the number of the process follows.
+const FOLDER: &str = "dyno-trial-";
 
 /// What is to be tried.
 pub struct TrialRequest<'a> {
@@ -141,12 +145,22 @@ fn all(
     tell("\nStatements, by dyno's own session and by Oracle's crate");
     trial.statements(&stop.flag(), &mut |tried| told(&tried, tell));
     tell("\nExperiments, at their small size, for some seconds each; settings are left as they are");
-    let archive = Folder::new();
-    for chosen in trial.experiments() {
-        if stop.requested() {
-            break;
+    match folder() {
+        Ok(archive) => {
+            for chosen in trial.experiments() {
+                if stop.requested() {
+                    break;
+                }
+                told(&experiment(chosen, request, archive.path(), stop, emergency), tell);
+            }
         }
-        told(&experiment(chosen, request, &archive.0, stop, emergency), tell);
+        Err(error) => {
+            let error = format!("cannot make a folder in {}: {error}", std::env::temp_dir().display());
+            told(
+                &Tried::new("a folder for what they measure", Verdict::Failed, error),
+                tell,
+            );
+        }
     }
     tell("\nTidying up");
     drop(lock);
@@ -286,20 +300,21 @@ impl Progress for Heard {
     }
 }
 
-/// A folder for the campaigns of a trial, which goes with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("dyno-trial-{}", std::process::id())))
+/// A new folder for the campaigns of a trial, which goes with it. What killed trials left is removed.
+fn folder() -> std::io::Result<TempDir> {
+    let beside = std::env::temp_dir();
+    for entry in fs::read_dir(&beside)?.flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(FOLDER)?.split('-').next());
+        if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()) {
+            // Another user's cannot be removed, and need not be.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // It may never have been made.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    let prefix = format!("{FOLDER}{}-", std::process::id());
+    tempfile::Builder::new().prefix(&prefix).tempdir_in(beside)
 }
 
 #[cfg(test)]

@@ -137,14 +137,23 @@ fn a_trial_that_is_ended_leaves_nothing_either() {
 #[test]
 fn what_a_killed_trial_left_the_next_one_removes() {
     let (desk, oracle) = (Desk::new(), start("e2e_trial_killed", |_| ()));
+    let temporary = tempfile::tempdir().unwrap();
+    let left = || temporary.path().read_dir().unwrap().count();
+    let trial = |words: Vec<String>| {
+        let mut command = desk.command(words);
+        command.env("TMPDIR", temporary.path());
+        command
+    };
     let mut long = words(&oracle.target);
     long.extend(["--set".to_owned(), "measure=1h".to_owned()]);
-    let running = Running::start(desk.command(long));
+    let running = Running::start(trial(long));
     wait_for("an experiment", || oracle.tables().contains("tbl"));
     running.signal(Signal::KILL);
     drop(running.end());
     assert!(oracle.tables().contains("dyno_run"), "{}", oracle.tables());
-    Ended::of(&mut desk.command(words(&oracle.target)));
+    assert_eq!(left(), 1);
+    Ended::of(&mut trial(words(&oracle.target)));
+    assert_eq!(left(), 0);
     assert!(account(&desk).contains("nothing of it is left"), "{}", account(&desk));
     assert_eq!(oracle.tables(), "");
 }

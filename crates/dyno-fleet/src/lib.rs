@@ -3,12 +3,13 @@
 //! A [`Fleet`] is the controller's side: it starts an agent for each load host, gives each its part of a load's plan,
 //! lets all begin at one instant, and merges what they record. [`agent`] is the other side, the command `dyno agent`.
 //! Both speak in frames ([`frame`], [`protocol`]) over a stream: the standard input and output of a process that was
-//! started here or by ssh ([`start`]). Nothing listens on a port, and nobody who cannot start a process can reach an
-//! agent.
+//! started here or by ssh ([`start`]), or, on a cluster, a TLS connection that the agent makes ([`dial`]). An agent
+//! listens on no port.
 
 pub mod agent;
 pub mod clock;
 mod controller;
+pub mod dial;
 pub mod frame;
 pub mod protocol;
 pub mod share;

@@ -51,7 +51,7 @@ pub enum Command {
     Responder(ResponderArguments),
     /// Drive a part of a load for the dyno at the other end of the standard input and output
     #[command(hide = true)]
-    Agent,
+    Agent(AgentArguments),
     /// Take the place of PostgreSQL's pgbench, with the same options; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
@@ -95,7 +95,7 @@ pub struct RunArguments {
         num_args = 0..=1,
         conflicts_with_all = [
             "experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server",
-            "no_sampling", "transport", "cpus", "hosts", "local_agents"
+            "no_sampling", "transport", "cpus", "hosts", "local_agents", "ray", "listen"
         ]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
@@ -172,6 +172,19 @@ pub struct RunArguments {
     /// Drive the load from so many processes of this machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub local_agents: Option<u16>,
+
+    /// Drive the load from nodes of the Ray cluster whose dashboard is there, for example http://head:8265
+    #[arg(long, value_name = "URL", conflicts_with_all = ["hosts", "local_agents"])]
+    pub ray: Option<String>,
+
+    /// From so many of them [default: all]
+    #[arg(long, value_name = "N", requires = "ray", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub agents: Option<u16>,
+
+    /// Where they connect to: an address of this machine that they can reach, and a port [default: the address from
+    /// which the cluster is reached, any port]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "ray")]
+    pub listen: Option<SocketAddr>,
 
     /// Bind the load's threads to these CPUs in turn, one CPU per thread, for example 0-3,6 [default: none]
     #[arg(long, value_name = "LIST")]
@@ -583,6 +596,14 @@ pub struct CleanArguments {
     /// Remove what is listed, except for what another dyno is using
     #[arg(long, short)]
     pub yes: bool,
+}
+
+/// What `dyno agent` is told.
+#[derive(Args, Debug)]
+pub struct AgentArguments {
+    /// Connect to the dyno that invited it, instead of being heard on the standard output
+    #[arg(long)]
+    pub dial_in: bool,
 }
 
 /// What `dyno responder` is told.

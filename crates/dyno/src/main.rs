@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
         Command::Responder(arguments) => ceiling::responder(&arguments),
-        Command::Agent => agent::agent(),
+        Command::Agent(arguments) => agent::agent(&arguments),
     };
     done.map_or_else(|failure: Failure| failure.report(&words), |()| ExitCode::SUCCESS)
 }

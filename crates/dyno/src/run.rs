@@ -9,12 +9,12 @@ use crate::{interrupt, say};
 use dyno_archive::Archive;
 use dyno_archive::plan::{Address, Plan, Resolved};
 use dyno_engine::{Stop, ThreadOptions};
-use dyno_fleet::start::LOCAL;
+use dyno_fleet::start::{Cluster, LOCAL, RAY};
 use dyno_lab::command::redacted;
 use dyno_lab::experiment;
 use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
 use dyno_report as report;
-use dyno_target::target::{storage, without_secrets};
+use dyno_target::target::{Environment, storage, without_secrets};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -35,7 +35,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             dyno_lab::run::resume(&resumption, progress, stop, emergency)
         });
     };
-    let plan = plan(name, arguments)?;
+    let plan = plan(name, arguments, &environment)?;
     if arguments.dry_run {
         dyno_lab::run::rehearse(&plan, arguments.target.as_deref(), &environment)?;
         let named = plan
@@ -68,12 +68,32 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     })
 }
 
+/// How many nodes of a Ray cluster are to drive the load.
+fn nodes(cluster: &str, asked: Option<u16>, environment: Environment<'_>) -> Result<usize, Failure> {
+    let there = Cluster::new(cluster, environment)?.nodes()?;
+    match asked.map(usize::from) {
+        None if there == 0 => Err(Failure::SetUp(format!(
+            "the Ray cluster at {cluster} has no node with a CPU: start some"
+        ))),
+        None => Ok(there),
+        Some(asked) if asked > there => Err(Failure::SetUp(format!(
+            "the Ray cluster at {cluster} has {there} nodes with a CPU, fewer than --agents {asked}: each agent gets \
+             one of its own"
+        ))),
+        Some(asked) => Ok(asked),
+    }
+}
+
 /// What is to be done.
-fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
+fn plan(name: &str, arguments: &RunArguments, environment: Environment<'_>) -> Result<Plan, Failure> {
     let mut experiment = experiment::find(name)?;
-    let hosts = match arguments.local_agents {
-        Some(number) => vec![LOCAL.to_owned(); usize::from(number)],
-        None => arguments.hosts.clone(),
+    let hosts = match (arguments.local_agents, &arguments.ray) {
+        (Some(number), _) => vec![LOCAL.to_owned(); usize::from(number)],
+        (None, Some(cluster)) => {
+            experiment.drive_on(cluster.clone(), arguments.listen);
+            vec![RAY.to_owned(); nodes(cluster, arguments.agents, environment)?]
+        }
+        (None, None) => arguments.hosts.clone(),
     };
     if !hosts.is_empty() {
         experiment.drive_from(hosts)?;

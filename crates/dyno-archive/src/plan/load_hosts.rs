@@ -1,12 +1,21 @@
 //! The hosts that a load is driven from.
 
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 
 /// Where a load is driven from, if not from dyno's own process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadHosts {
-    /// Each is `local`, a process of this machine, or what ssh is given; empty: dyno drives the load itself.
+    /// Each is `local`, a process of this machine, `ray`, a node of a Ray cluster, or what ssh is given; empty: dyno
+    /// drives the load itself.
     pub hosts: Vec<String>,
+    /// The Ray cluster: the address of its dashboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ray: Option<String>,
+    /// Where agents on it dial in: an address of this machine and a port; `None`: the address from which the cluster is
+    /// reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
     /// What each has of the load, in proportion, as many as hosts; empty: by their cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<f64>,

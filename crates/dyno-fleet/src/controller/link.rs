@@ -4,7 +4,7 @@ use super::Inbox;
 use crate::clock::Clock;
 use crate::frame;
 use crate::protocol::{HEARTBEAT, Order, Report};
-use crate::start::{Channel, Process};
+use crate::start::{Channel, Stands};
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 
@@ -23,23 +23,23 @@ enum Letter {
     Ping,
 }
 
-/// The connection. When it is dropped the agent hears that there is nothing more to do, and its process is waited for.
+/// The connection. When it is dropped the agent hears that there is nothing more to do, and what stands for it here is waited for.
 pub(super) struct Link {
     letters: Option<Sender<Letter>>,
-    process: Option<Process>,
+    stands: Option<Box<dyn Stands>>,
 }
 
 impl Link {
     /// Begins to hear the agent of this number, and to tell it every second that somebody is there.
     pub fn open(number: usize, channel: Channel, clock: Clock, inbox: Inbox) -> io::Result<Self> {
-        let Channel { input, output, process } = channel;
+        let Channel { input, output, stands } = channel;
         let (letters, queue) = mpsc::channel();
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         thread("agent-output").spawn(move || hear(number, output, clock, &inbox))?;
         thread("agent-input").spawn(move || write(input, clock, &queue))?;
         Ok(Self {
             letters: Some(letters),
-            process,
+            stands,
         })
     }
 
@@ -59,17 +59,17 @@ impl Link {
         }
     }
 
-    /// Ends the connection now, and the process.
+    /// Ends the connection now, and what stands for the agent here.
     pub fn cut(&mut self) {
         self.letters = None;
-        if let Some(process) = &mut self.process {
-            process.kill();
+        if let Some(stands) = &mut self.stands {
+            stands.kill();
         }
     }
 
-    /// A reason, and what the process said last.
+    /// A reason, and what the agent said last beside its reports.
     pub fn with_last_words(&self, reason: String) -> String {
-        let said = self.process.as_ref().map(Process::said).unwrap_or_default();
+        let said = self.stands.as_ref().map(|stands| stands.said()).unwrap_or_default();
         match said.is_empty() || reason.contains(&said) {
             true => reason,
             false => format!("{reason} (it said: {said})"),

@@ -14,7 +14,7 @@ mod outcome;
 use crate::clock::{Clock, Comparison, Trip};
 use crate::protocol::{Connections, Ended, Event, Hello, Order, PROTOCOL, Report, version};
 use crate::share::Share;
-use crate::start::{self, Host};
+use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
 use dyno_engine::{AbortReason, ClientEvent, Connected, Outcome, Stop, TransportKind};
 use dyno_load::LoadPlan;
@@ -73,18 +73,30 @@ enum State {
 }
 
 impl Fleet {
-    /// Starts an agent on each host, with the program `dyno`, and makes sure that they understand us.
+    /// Starts an agent on each host, with the program `dyno`, and makes sure that they understand us. `ray` is the
+    /// cluster whose nodes are among the hosts.
     ///
     /// # Errors
     /// One of them cannot be started or does not answer.
-    pub fn start(hosts: &[Host], dyno: &Path, patience: Patience, stop: &Stop) -> Result<Self, FleetError> {
-        let start = |host: &Host| {
-            start::start(host, dyno).map_err(|cause| FleetError::Start {
+    pub fn start(
+        hosts: &[Host],
+        dyno: &Path,
+        ray: Option<&Ray>,
+        patience: Patience,
+        stop: &Stop,
+    ) -> Result<Self, FleetError> {
+        let failed = |host: &Host, cause| match cause {
+            StartError::Stopped => FleetError::Stopped,
+            cause => FleetError::Start {
                 host: host.name.clone(),
                 cause,
-            })
+            },
         };
-        Self::greeted(hosts.iter().map(|host| (host.clone(), || start(host))), patience, stop)
+        let starting = start::start(hosts, dyno, ray, stop).map_err(|(host, cause)| failed(host, cause))?;
+        let starting = starting
+            .into_iter()
+            .map(|(host, start)| (host.clone(), move || start().map_err(|cause| failed(host, cause))));
+        Self::greeted(starting, patience, stop)
     }
 
     /// The same of agents that were started in some way.

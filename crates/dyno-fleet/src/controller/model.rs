@@ -3,7 +3,7 @@
 use crate::clock::Comparison;
 use crate::protocol::Hello;
 use crate::share::{Share, ShareError};
-use crate::start::{Host, HostError, StartError};
+use crate::start::{Host, HostError, RayError, StartError};
 use dyno_engine::Observer;
 use dyno_load::BytesError;
 use dyno_record::Interval;
@@ -58,6 +58,9 @@ pub enum FleetError {
     /// The plan cannot travel.
     #[error(transparent)]
     Bytes(#[from] BytesError),
+    /// A Ray cluster cannot be used.
+    #[error(transparent)]
+    Ray(RayError),
     /// An agent cannot be started.
     #[error("load host {host}: {cause}")]
     Start {

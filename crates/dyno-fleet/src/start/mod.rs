@@ -1,17 +1,25 @@
-//! How agents come to be: as processes of this machine, or on other machines by ssh. What they do is the same.
+//! How agents come to be: as processes of this machine, on other machines by ssh, or on the nodes of a Ray cluster.
+//! What they do is the same.
 
 mod process;
+mod ray;
 mod ssh;
 
+use dyno_engine::Stop;
 use dyno_text::one_line;
-pub(crate) use process::Process;
+use process::Process;
+pub use ray::{Cluster, Ray, RayError, check_ray};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// What names this machine among load hosts.
 pub const LOCAL: &str = "local";
+
+/// What names a node of a Ray cluster among them.
+pub const RAY: &str = "ray";
 
 /// A host to drive a load from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +37,38 @@ pub enum Place {
     Local,
     /// Whatever ssh reaches by this name.
     Ssh(String),
+    /// Some node of a Ray cluster.
+    Ray,
 }
 
-/// An agent that was started: its standard input and output, and the process that stands for it here.
+impl Place {
+    /// The word for it in a list of hosts.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Local => LOCAL,
+            Self::Ssh(word) => word,
+            Self::Ray => RAY,
+        }
+    }
+}
+
+/// What stands for an agent where its controller is.
+pub(crate) trait Stands: Send {
+    /// The last lines that it has written of itself.
+    fn said(&self) -> String;
+    /// Ends it now.
+    fn kill(&mut self);
+}
+
+/// An agent that was started: what it hears and says, and what stands for it here.
 pub struct Channel {
     /// What it hears.
     pub input: Box<dyn Write + Send>,
     /// What it says.
     pub output: Box<dyn Read + Send>,
-    /// The process, if there is one.
-    pub(crate) process: Option<Process>,
+    /// What stands for it here, if something does.
+    pub(crate) stands: Option<Box<dyn Stands>>,
 }
 
 impl Channel {
@@ -48,7 +78,7 @@ impl Channel {
         Self {
             input: Box::new(input),
             output: Box::new(output),
-            process: None,
+            stands: None,
         }
     }
 }
@@ -56,6 +86,15 @@ impl Channel {
 /// An agent that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// It was asked to end before all were started.
+    #[error("stopped on request")]
+    Stopped,
+    /// Ray does not start it.
+    #[error(transparent)]
+    Ray(#[from] Arc<RayError>),
+    /// It was not said which Ray cluster.
+    #[error("it is to be a node of a Ray cluster: name the cluster, for example ray = \"http://head:8265\"")]
+    NoRay,
     /// The program of this dyno cannot be used.
     #[error("cannot start an agent with {}: {cause}", program.display())]
     Program {
@@ -95,13 +134,14 @@ pub enum StartError {
 /// A word that names no host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{word}` names no load host: give `local` or what ssh is given, such as user@host, without blanks and options"
+    "`{word}` names no load host: give `local`, `ray`, or what ssh is given, such as user@host, without blanks and \
+     options"
 )]
 pub struct HostError {
     word: String,
 }
 
-/// The hosts of these words: [`LOCAL`], or what ssh is given.
+/// The hosts of these words: [`LOCAL`], [`RAY`], or what ssh is given.
 ///
 /// # Errors
 /// One of them names none.
@@ -118,6 +158,7 @@ pub fn hosts<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Host>, 
         }
         let place = match *word {
             LOCAL => Place::Local,
+            RAY => Place::Ray,
             other => Place::Ssh(other.to_owned()),
         };
         let name = plain(word);
@@ -147,22 +188,43 @@ fn plain(word: &str) -> String {
     }
 }
 
-/// Starts an agent on a host, with the program `dyno`.
-///
-/// # Errors
-/// It cannot be started.
-pub fn start(host: &Host, dyno: &Path) -> Result<Channel, StartError> {
-    match &host.place {
-        Place::Local => {
-            let mut command = Command::new(dyno);
-            command.arg("agent");
-            Process::spawn(command).map_err(|cause| StartError::Program {
-                program: dyno.to_owned(),
-                cause,
-            })
-        }
-        Place::Ssh(word) => ssh::start(word, dyno),
-    }
+/// Waits for an agent.
+pub(crate) type Starting<'a> = Box<dyn FnOnce() -> Result<Channel, StartError> + Send + 'a>;
+
+/// Starts an agent on each host, with the program `dyno`: for each what waits for it. Nodes of a Ray cluster are begun
+/// with at once, the others when they are waited for. A raised `stop` ends the waiting for what Ray starts.
+pub(crate) fn start<'a>(
+    hosts: &'a [Host],
+    dyno: &'a Path,
+    ray: Option<&Ray>,
+    stop: &Stop,
+) -> Result<Vec<(&'a Host, Starting<'a>)>, (&'a Host, StartError)> {
+    let nodes: Vec<&Host> = hosts.iter().filter(|host| host.place == Place::Ray).collect();
+    let coming = match (nodes.as_slice(), ray) {
+        ([], _) => Vec::new(),
+        ([first, ..], None) => return Err((first, StartError::NoRay)),
+        ([first, ..], Some(ray)) => ray
+            .start(nodes.len(), dyno, stop)
+            .map_err(|error| (*first, StartError::Ray(error)))?,
+    };
+    let mut coming = coming.into_iter();
+    let each = hosts.iter().map(move |host| {
+        let node = (host.place == Place::Ray).then(|| coming.next()).flatten();
+        let starting: Starting<'a> = Box::new(move || match (&host.place, node) {
+            (_, Some(node)) => node.wait(),
+            (Place::Ssh(word), None) => ssh::start(word, dyno),
+            (Place::Local | Place::Ray, None) => {
+                let mut command = Command::new(dyno);
+                command.arg("agent");
+                Process::spawn(command).map_err(|cause| StartError::Program {
+                    program: dyno.to_owned(),
+                    cause,
+                })
+            }
+        });
+        (host, starting)
+    });
+    Ok(each.collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A process that stands for an agent: the agent itself, or the ssh that leads to it.
 
-use super::Channel;
+use super::{Channel, Stands};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -44,19 +44,20 @@ impl Process {
         Ok(Channel {
             input: Box::new(input),
             output: Box::new(output),
-            process: Some(Self { child, said }),
+            stands: Some(Box::new(Self { child, said })),
         })
     }
+}
 
-    /// The last lines that it has written to its standard error.
-    pub fn said(&self) -> String {
+impl Stands for Process {
+    /// From its standard error.
+    fn said(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said: Vec<&str> = said.iter().map(String::as_str).collect();
         said.join("; ")
     }
 
-    /// Ends it now.
-    pub fn kill(&mut self) {
+    fn kill(&mut self) {
         // One that has ended needs no end.
         let _ = self.child.kill();
     }

@@ -42,6 +42,7 @@ use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
 use plan::Design;
 use servers::ServerPlan;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -204,8 +205,8 @@ impl Experiment {
         document::parse(path, text)
     }
 
-    /// Says which hosts drive the load, whatever the file says: each is `local` or what ssh is given. They share it by
-    /// their cores.
+    /// Says which hosts drive the load, whatever the file says: each is `local`, `ray`, or what ssh is given. They share
+    /// it by their cores.
     ///
     /// # Errors
     ///
@@ -215,6 +216,12 @@ impl Experiment {
         self.load_hosts.hosts = hosts;
         self.load_hosts.shares.clear();
         Ok(())
+    }
+
+    /// Says which Ray cluster nodes among these hosts are of, and where their agents dial in.
+    pub fn drive_on(&mut self, ray: String, listen: Option<SocketAddr>) {
+        self.load_hosts.ray = Some(ray);
+        self.load_hosts.listen = listen;
     }
 
     /// The name it is called by: the file's name without its ending.

@@ -17,7 +17,7 @@ use dyno_archive::{CampaignWriter, Turns, Verdict, Versus};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
 use dyno_script::Lexis;
-use dyno_target::target::{Passwords, TargetError};
+use dyno_target::target::{Environment, Passwords, TargetError};
 use dyno_text::one_line;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -47,6 +47,8 @@ pub(super) struct Bench<'a> {
     pub sampling: bool,
     /// How the load's threads work.
     pub threads: ThreadOptions,
+    /// Looks up variables that load hosts depend on.
+    pub environment: Environment<'a>,
     pub embedded: EmbeddedServers<'a>,
     pub external: ExternalServers,
     pub reserved: Reserved,
@@ -83,7 +85,7 @@ impl Bench<'_> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
         // A host that cannot be reached is to be known before anything is made.
-        let agents = Agents::start(experiment, &self.threads, self.stop)?;
+        let agents = Agents::start(experiment, &self.threads, self.environment, self.stop)?;
         let is_private = |server: &CellServer<'_>| server.target.external().is_none();
         if let Some(host) = agents
             .as_ref()

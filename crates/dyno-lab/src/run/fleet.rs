@@ -6,12 +6,13 @@ use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved, WARMUP};
 use dyno_archive::{ArchiveError, ClockComparison, HostGap, LoadHost, LoadHostWriter, LoadShare};
 use dyno_engine::{ClientEvent, Connected, Cpus, Found, Observer, Outcome, Stop, ThreadOptions};
 use dyno_fleet::share::{Share, ShareError, share_out};
-use dyno_fleet::start::{Host, LOCAL, Place, hosts};
+use dyno_fleet::start::{Cluster, Host, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, Meaning, Value};
 use dyno_script::Lexis;
 use dyno_target::host::{boot_id, load_host_series};
+use dyno_target::target::Environment;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -77,9 +78,16 @@ pub(super) fn check(experiment: &Resolved, mut lexis: impl Iterator<Item = Lexis
 
 impl Agents {
     /// Starts the agents that the experiment asks for; `None` if it asks for none. `threads` says how they are to work.
-    pub fn start(experiment: &Resolved, threads: &ThreadOptions, stop: &Stop) -> Result<Option<Self>, RunError> {
+    pub fn start(
+        experiment: &Resolved,
+        threads: &ThreadOptions,
+        environment: Environment<'_>,
+        stop: &Stop,
+    ) -> Result<Option<Self>, RunError> {
         let LoadHosts {
             hosts: words,
+            ray,
+            listen,
             shares,
             on_lost_host,
         } = &experiment.load_hosts;
@@ -91,7 +99,14 @@ impl Agents {
         }
         let hosts = hosts(words.iter().map(String::as_str)).map_err(FleetError::Host)?;
         let dyno = std::env::current_exe().map_err(RunError::Program)?;
-        let fleet = Fleet::start(&hosts, &dyno, Patience::default(), stop)?;
+        let ray = match ray {
+            Some(address) => Some(Ray {
+                cluster: Cluster::new(address, environment).map_err(FleetError::Ray)?,
+                listen: *listen,
+            }),
+            None => None,
+        };
+        let fleet = Fleet::start(&hosts, &dyno, ray.as_ref(), Patience::default(), stop)?;
         let weights = match shares.as_slice() {
             [] => fleet.hellos().map(|(_, hello)| hello.cores.max(1) as f64).collect(),
             shares => shares.to_vec(),
@@ -221,10 +236,7 @@ impl Driven {
         let shares = host.share.workloads.iter().zip(&experiment.workloads);
         self.hosts.push(LoadHost {
             name,
-            place: match host.host.place {
-                Place::Local => LOCAL.to_owned(),
-                Place::Ssh(word) => word,
-            },
+            place: host.host.place.word().to_owned(),
             hostname: host.hello.host,
             cores: host.hello.cores,
             shares: shares

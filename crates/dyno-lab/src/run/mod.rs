@@ -190,6 +190,7 @@ pub fn run(
         kept: kept.as_deref(),
         reserved,
         leftovers,
+        environment: request.environment,
     };
     let ended = CampaignRunner::new(&campaign, &record, &plan, &servers, lent, stop, emergency).go(progress);
     // What is to be put back on a server must not be forgotten.
@@ -295,6 +296,7 @@ pub fn resume(
         kept: kept.as_deref(),
         reserved,
         leftovers,
+        environment: resumption.environment,
     };
     CampaignRunner::new(&campaign, record, &plan, &servers, lent, stop, emergency).go(progress)
 }

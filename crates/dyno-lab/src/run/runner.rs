@@ -15,6 +15,7 @@ use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::summary::WorkloadFacts;
 use dyno_archive::{Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState, Turns};
 use dyno_engine::Stop;
+use dyno_target::target::Environment;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ pub(super) struct Lending<'a> {
     pub reserved: Reserved,
     /// What campaigns before have left on them.
     pub leftovers: Vec<Leftover>,
+    /// Looks up variables that load hosts depend on.
+    pub environment: Environment<'a>,
 }
 
 /// A campaign under way.
@@ -51,7 +54,7 @@ impl<'a> CampaignRunner<'a> {
         record: &'a CampaignRecord,
         plan: &'a Plan,
         cells: &'a [CellServers<'a>],
-        lending: Lending<'_>,
+        lending: Lending<'a>,
         stop: &'a Stop,
         emergency: &'a Emergency,
     ) -> Self {
@@ -74,6 +77,7 @@ impl<'a> CampaignRunner<'a> {
                 max_errors: plan.max_errors,
                 sampling: record.sampling,
                 threads: threads::of(record),
+                environment: lending.environment,
                 embedded: EmbeddedServers::new(emergency),
                 external: ExternalServers::new(
                     path,

@@ -21,6 +21,7 @@ mod external;
 mod factors;
 mod failures;
 mod fleet;
+mod fleet_ray;
 mod fleet_ssh;
 mod frozen;
 mod interrupts;

@@ -4,10 +4,11 @@ use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, list, scalar};
 use dyno_archive::plan::{OnLostHost, Value};
+use dyno_fleet::start::RAY;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const LOAD_KEYS: [&str; 3] = ["hosts", "shares", "on_lost_host"];
+pub(super) const LOAD_KEYS: [&str; 5] = ["hosts", "shares", "on_lost_host", "ray", "listen"];
 
 impl Reader<'_> {
     pub(super) fn load(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
@@ -32,6 +33,21 @@ impl Reader<'_> {
                     return Err(self.source.complain(span, message, "expected \"continue\" or \"end\""));
                 }
             };
+        }
+        if let Some((address, span)) = section.text("ray")? {
+            dyno_fleet::start::check_ray(&address).map_err(|error| self.source.refuse(span.clone(), &error))?;
+            self.experiment.load_hosts.ray = Some(address);
+        }
+        if self.experiment.load_hosts.ray.is_none() && self.experiment.load_hosts.hosts.iter().any(|word| word == RAY) {
+            return Err(section.missing("ray", "name the cluster, for example: ray = \"http://head:8265\""));
+        }
+        if let Some((address, span)) = section.text("listen")? {
+            let Ok(address) = address.parse() else {
+                let help = "expected an address and a port of this machine, for example: listen = \"10.0.0.5:7000\"";
+                let message = format!("`{address}` is no address to listen at");
+                return Err(self.source.complain(span, message, help));
+            };
+            self.experiment.load_hosts.listen = Some(address);
         }
         Ok(())
     }

@@ -278,6 +278,8 @@ impl Read for Reader {
         loop {
             match locked(&self.connection).reader().read(to) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A process that was killed says no good-bye, which TLS has more words for than anybody wants.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(error.kind().into()),
                 read => return read,
             }
             // Without the lock, which the half that writes needs meanwhile.

@@ -23,7 +23,8 @@ enum Letter {
     Ping,
 }
 
-/// The connection. When it is dropped the agent hears that there is nothing more to do, and what stands for it here is waited for.
+/// The connection. When it is dropped the agent hears that there is nothing more to do, and what stands for it here is
+/// waited for.
 pub(super) struct Link {
     letters: Option<Sender<Letter>>,
     stands: Option<Box<dyn Stands>>,

@@ -205,8 +205,8 @@ impl Experiment {
         document::parse(path, text)
     }
 
-    /// Says which hosts drive the load, whatever the file says: each is `local`, `ray`, or what ssh is given. They share
-    /// it by their cores.
+    /// Says which hosts drive the load, whatever the file says: each is `local`, `ray`, or what ssh is given. They
+    /// share it by their cores.
     ///
     /// # Errors
     ///

@@ -78,7 +78,7 @@ fn nothing_is_left_of_a_dyno_that_is_killed() {
 }
 
 #[test]
-fn a_job_that_somebody_stops_is_a_gap() {
+fn a_job_that_somebody_stops_ends_the_load() {
     let Some((cluster, _one)) = cluster() else {
         return;
     };
@@ -90,6 +90,6 @@ fn a_job_that_somebody_stops_is_a_gap() {
     let job = jobs(&cluster).pop().unwrap();
     let stop = format!("{cluster}/api/jobs/{job}/stop");
     Command::new("curl").args(["-s", "-X", "POST", &stop]).output().unwrap();
-    running.end().expect(2).says("ray-");
+    running.end().expect(2).says("all load hosts were lost");
     wait_for("the end of the job", || jobs(&cluster).is_empty() && agents() == 0);
 }

@@ -465,7 +465,7 @@ mod tests {
         let experiment = Resolved::of_load("t".to_owned(), "t".to_owned(), Vec::new());
         let host = Host {
             name: "b".to_owned(),
-            place: Place::Local,
+            place: dyno_fleet::start::Place::Local,
         };
         let mut record = HostRecord::open(&experiment, folder.path(), &host, true).unwrap();
         assert!(record.columns.iter().all(Option::is_some));

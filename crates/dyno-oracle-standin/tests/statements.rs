@@ -194,7 +194,7 @@ fn views_are_there_for_those_who_may_see_them() {
     session.finds("select table_name from user_tables", &["T"]);
     session.finds("select table_name, uniqueness from user_indexes", &["T UNIQUE"]);
     session.0.name_module("a test");
-    let own = "select sid, username, module, status from v$session where type = 'USER'";
+    let own = "select sid, username, module, status from v$session where type = 'USER' and sid = 9";
     session.finds(own, &["9 BENCH a test ACTIVE"]);
     let parameter = "select value, isdefault from v$parameter where name = 'open_cursors'";
     session.finds(parameter, &["300 FALSE"]);

@@ -174,19 +174,29 @@ fn a_plan_that_takes_long_is_not_waited_for() {
 #[test]
 fn postgres_says_which_right_is_missing() {
     let shared = shared_server("tests-plans");
-    let info = shared.server.connection("postgres");
-    let mut client = info.connect().unwrap();
-    client
-        .batch_execute(
-            "drop table if exists secret; drop role if exists poor; create role poor; create table secret (i int)",
-        )
-        .unwrap();
-    client.batch_execute("alter role postgres set role poor").unwrap();
+    // Other tests connect as the same user meanwhile: what is taken from it is taken in a database of its own.
+    let mut admin = shared.server.connection("postgres").connect().unwrap();
+    let run = |client: &mut dyno_target::postgres::Client, statements: &[&str]| {
+        statements
+            .iter()
+            .for_each(|statement| client.batch_execute(statement).unwrap());
+    };
+    run(
+        &mut admin,
+        &[
+            "drop database if exists rights",
+            "drop role if exists barred",
+            "create database rights",
+            "create role barred",
+        ],
+    );
+    let info = shared.server.connection("rights");
+    run(&mut info.connect().unwrap(), &["create table secret (i int)"]);
+    run(&mut admin, &["alter role postgres in database rights set role barred"]);
     let told = asked(
         &PostgresDatabase::new(info, Scope::Database),
         &[filled("select * from secret")],
     );
-    client.batch_execute("alter role postgres reset role").unwrap();
     assert!(
         matches!(&told[0], Explained::Denied(why) if why.contains("permission denied")),
         "{told:?}"

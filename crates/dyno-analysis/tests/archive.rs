@@ -219,6 +219,7 @@ fn a_load_that_plans_for_itself_comes_back_as_it_was_written() {
         start_delay: Duration::ZERO,
         server: None,
         instances: None,
+        load_hosts: Vec::new(),
         scripts,
     };
     let workloads = vec![workload(scripts(&["a.sql"])), workload(scripts(&["a.sql", "b.sql"]))];

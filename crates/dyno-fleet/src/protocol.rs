@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The version of all of this. Both ends must have the same, and be of the same version of dyno: a plan's form as bytes
 /// follows from its types.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Both ends say something at least this often.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -77,6 +77,15 @@ pub enum Report {
     },
     /// An interval is complete, see [`dyno_record::Interval::to_bytes`].
     Interval(Vec<u8>),
+    /// Clients have come upon a statement that nobody knew before.
+    Statement {
+        /// The workload, as index.
+        workload: usize,
+        /// Where the agent counts it.
+        place: usize,
+        /// The text under which it is counted and the one that was sent first; `None`: all others together.
+        texts: Option<(String, String)>,
+    },
     /// Something happened to a client.
     Event(Event),
     /// The host's counters, in the columns of [`dyno_target::host::load_host_series`].
@@ -172,6 +181,8 @@ pub struct Ended {
     pub connections: Vec<u64>,
     /// Time spent on making and closing them.
     pub connection_time: Vec<Duration>,
+    /// Events of scripts in Lua that began again after an error which they ignore.
+    pub restarted: Vec<u64>,
     /// From when the clients began to when the last of them was done.
     pub measured: Duration,
 }

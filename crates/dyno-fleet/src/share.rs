@@ -4,7 +4,7 @@
 //! the number of a thread in the whole load, so a seed gives the same draws whoever drives a thread.
 
 use dyno_engine::{Cpus, Pacing, Part};
-use dyno_load::{LoadPlan, Server, Work};
+use dyno_load::LoadPlan;
 use std::ops::Range;
 
 /// The part of one host.
@@ -32,24 +32,15 @@ pub struct WorkloadShare {
 pub enum ShareError {
     /// Some host would have nothing to do.
     #[error(
-        "no workload has a client for each of {hosts} load hosts; the largest has {clients}: use fewer hosts or more \
-         clients"
+        "load host {host} of {hosts} would have nothing to do: no workload has a client for each of its hosts; use \
+         fewer hosts or more clients"
     )]
-    TooFewClients {
+    Idle {
+        /// Its number, from 1.
+        host: usize,
         /// How many hosts.
         hosts: usize,
-        /// How many clients the workload with the most has.
-        clients: usize,
     },
-    /// A script in Lua.
-    #[error(
-        "workload \"{0}\" is a script in Lua, which several load hosts cannot share yet: write it in pgbench's \
-         language, or drive it from one host"
-    )]
-    Lua(String),
-    /// A database that is not supported here.
-    #[error("several load hosts cannot drive an Oracle server yet: drive it from one host")]
-    Oracle,
     /// CPUs were named, of which each host has its own.
     #[error("--cpus names CPUs of one machine: leave it out with several load hosts")]
     Cpus,
@@ -63,59 +54,59 @@ pub enum ShareError {
     },
 }
 
-/// Makes sure that several hosts can drive this load.
+/// Makes sure that each of so many hosts has something to do. Of each workload come its clients, and the places of the
+/// hosts that drive it; none: all.
 ///
 /// # Errors
-/// They cannot.
-pub fn check(plan: &LoadPlan) -> Result<(), ShareError> {
-    if plan.threads.cpus != Cpus::default() {
-        return Err(ShareError::Cpus);
-    }
-    for workload in &plan.workloads {
-        if matches!(workload.program, Work::Lua(_)) {
-            return Err(ShareError::Lua(workload.name.clone()));
-        }
-        if matches!(workload.driver.server, Server::Oracle(_)) {
-            return Err(ShareError::Oracle);
+/// One has not.
+pub fn check_hosts<'a>(
+    hosts: usize,
+    workloads: impl Iterator<Item = (usize, &'a [usize])> + Clone,
+) -> Result<(), ShareError> {
+    for host in 0..hosts {
+        let gives_one = |(clients, on): (usize, &[usize])| match on {
+            [] => clients >= hosts,
+            on => clients >= on.len() && on.contains(&host),
+        };
+        if !workloads.clone().any(gives_one) {
+            return Err(ShareError::Idle { host: host + 1, hosts });
         }
     }
     Ok(())
 }
 
-/// Shares the load out to as many hosts as there are weights. A workload with fewer threads than hosts gets as many, if
-/// it has the clients for them, and that is changed in `plan`, which all hosts have to know as it is then.
+/// Shares the load out to as many hosts as there are weights; `on` has for each workload the places of the hosts that
+/// drive it, of which none means all. A workload with fewer threads than hosts gets as many, if it has the clients for
+/// them, and that is changed in `plan`, which all hosts have to know as it is then.
 ///
 /// # Errors
 /// It cannot be shared out like this.
-pub fn share_out(plan: &mut LoadPlan, weights: &[f64]) -> Result<Vec<Share>, ShareError> {
-    check(plan)?;
+pub fn share_out(plan: &mut LoadPlan, weights: &[f64], on: &[Vec<usize>]) -> Result<Vec<Share>, ShareError> {
+    if plan.threads.cpus != Cpus::default() {
+        return Err(ShareError::Cpus);
+    }
     let hosts = weights.len();
     if weights.iter().any(|weight| !weight.is_finite() || *weight <= 0.0) {
         return Err(ShareError::Weights { given: hosts, hosts });
     }
-    let most_clients = plan
-        .workloads
-        .iter()
-        .map(|workload| workload.clients)
-        .max()
-        .unwrap_or(0);
-    if most_clients < hosts {
-        return Err(ShareError::TooFewClients {
-            hosts,
-            clients: most_clients,
-        });
-    }
+    let on = |workload: usize| on.get(workload).map_or(&[][..], Vec::as_slice);
+    let clients = plan.workloads.iter().map(|workload| workload.clients);
+    check_hosts(hosts, clients.enumerate().map(|(place, clients)| (clients, on(place))))?;
     let mut shares = vec![Vec::new(); hosts];
-    for workload in &mut plan.workloads {
-        workload.threads = workload.threads.max(hosts).min(workload.clients);
+    for (place, workload) in plan.workloads.iter_mut().enumerate() {
+        let drives = |host: usize| on(place).is_empty() || on(place).contains(&host);
+        let weights: Vec<_> = (0..hosts)
+            .map(|host| if drives(host) { weights[host] } else { 0.0 })
+            .collect();
+        let drivers = weights.iter().filter(|weight| **weight > 0.0).count();
+        workload.threads = workload.threads.max(drivers).min(workload.clients);
         let threads = workload.threads;
-        let firsts = clients_of_threads(workload.clients, threads);
         let mut next = 0;
-        for (share, number) in shares.iter_mut().zip(apportioned(threads, weights)) {
+        for (share, number) in shares.iter_mut().zip(apportioned(threads, &weights)) {
             let range = next..next + number;
             next = range.end;
             share.push(WorkloadShare {
-                clients: firsts[range.start]..firsts[range.end],
+                clients: Part::of(vec![range.clone()]).clients(0, workload.clients, threads),
                 rate_per_s: match workload.pacing {
                     Pacing::Closed => None,
                     Pacing::Open { rate_per_s } => Some(rate_per_s * range.len() as f64 / threads as f64),
@@ -131,24 +122,15 @@ pub fn share_out(plan: &mut LoadPlan, weights: &[f64]) -> Result<Vec<Share>, Sha
     Ok(shares.collect())
 }
 
-/// The number of each thread's first client, and at the end that of all clients: as the engine deals them.
-fn clients_of_threads(clients: usize, threads: usize) -> Vec<usize> {
-    let mut firsts = vec![0];
-    let mut next = 0;
-    for thread in 0..threads {
-        next += (clients - next).div_ceil(threads - thread);
-        firsts.push(next);
-    }
-    firsts
-}
-
-/// Divides a number in proportion to weights. Each gets at least one, if there are as many; the rest goes by largest
-/// remainders, the first of equals first.
+/// Divides a number in proportion to weights. Each that has one gets at least one, if there are as many; the rest goes
+/// by largest remainders, the first of equals first. A weight of 0 gets nothing.
 fn apportioned(number: usize, weights: &[f64]) -> Vec<usize> {
     let sum: f64 = weights.iter().sum();
     let quotas: Vec<f64> = weights.iter().map(|weight| weight / sum * number as f64).collect();
-    let least = usize::from(number >= weights.len());
-    let mut parts: Vec<usize> = quotas.iter().map(|quota| (quota.floor() as usize).max(least)).collect();
+    let is_one_each = number >= weights.iter().filter(|weight| **weight > 0.0).count();
+    let least = |place: usize| usize::from(is_one_each && weights[place] > 0.0);
+    let whole = |(place, quota): (usize, &f64)| (quota.floor() as usize).max(least(place));
+    let mut parts: Vec<usize> = quotas.iter().enumerate().map(whole).collect();
     let missing = |parts: &[usize], place: usize| quotas[place] - parts[place] as f64;
     loop {
         let given: usize = parts.iter().sum();
@@ -156,10 +138,11 @@ fn apportioned(number: usize, weights: &[f64]) -> Vec<usize> {
         let place = match given.cmp(&number) {
             std::cmp::Ordering::Equal => return parts,
             std::cmp::Ordering::Less => places
+                .filter(|place| weights[*place] > 0.0)
                 .rev()
                 .max_by(|a, b| missing(&parts, *a).total_cmp(&missing(&parts, *b))),
             std::cmp::Ordering::Greater => places
-                .filter(|place| parts[*place] > least)
+                .filter(|place| parts[*place] > least(*place))
                 .min_by(|a, b| missing(&parts, *a).total_cmp(&missing(&parts, *b))),
         };
         match place {
@@ -183,6 +166,23 @@ mod tests {
         assert_eq!(apportioned(3, &[100.0, 1.0, 1.0]), [1, 1, 1]);
         assert_eq!(apportioned(5, &[100.0, 1.0, 1.0]), [3, 1, 1]);
         assert_eq!(apportioned(2, &[1.0, 5.0, 4.0]), [0, 1, 1]);
+        assert_eq!(apportioned(5, &[0.0, 5.0, 0.0, 1.0]), [0, 4, 0, 1]);
+    }
+
+    #[test]
+    fn a_host_with_nothing_to_do_is_refused() {
+        let check = |hosts, workloads: &[(usize, &[usize])]| check_hosts(hosts, workloads.iter().copied());
+        assert_eq!(check(2, &[(2, &[]), (1, &[])]), Ok(()));
+        assert_eq!(
+            check(2, &[(1, &[]), (1, &[])]),
+            Err(ShareError::Idle { host: 1, hosts: 2 })
+        );
+        assert_eq!(check(3, &[(1, &[0]), (2, &[1, 2])]), Ok(()));
+        assert_eq!(
+            check(3, &[(1, &[0]), (1, &[1, 2])]),
+            Err(ShareError::Idle { host: 2, hosts: 3 })
+        );
+        assert_eq!(check(2, &[(9, &[1])]), Err(ShareError::Idle { host: 1, hosts: 2 }));
     }
 
     proptest! {
@@ -193,15 +193,6 @@ mod tests {
             if number >= weights.len() {
                 prop_assert!(parts.iter().all(|part| *part > 0));
             }
-        }
-
-        #[test]
-        fn clients_are_dealt_evenly(clients in 1_usize..5_000, threads in 1_usize..300) {
-            prop_assume!(threads <= clients);
-            let firsts = clients_of_threads(clients, threads);
-            prop_assert_eq!((firsts.len(), firsts[threads]), (threads + 1, clients));
-            let sizes: Vec<_> = firsts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            prop_assert!(sizes.iter().all(|size| *size >= clients / threads && *size <= clients.div_ceil(threads)));
         }
     }
 }

@@ -199,7 +199,7 @@ fn drive(
     stop: &Stop,
 ) -> (dyno_engine::Outcome, Vec<HostOutcome>, Keep) {
     let weights = vec![1.0; fleet.hellos().count()];
-    let shares = share_out(&mut plan, &weights).unwrap();
+    let shares = share_out(&mut plan, &weights, &[]).unwrap();
     let mut keep = Keep::default();
     let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, true, &mut keep, stop).unwrap();
     (outcome, hosts, keep)
@@ -396,7 +396,7 @@ fn a_load_that_cannot_begin_is_told_with_its_host() {
     let words = format!("host=127.0.0.1 port={port} user=u dbname=d sslmode=disable");
     let info = ConnectionInfo::resolve(Some(&words), &|_| None).unwrap();
     let mut plan = load(info, 2, &["select 1;"], Duration::from_secs(1));
-    let shares = share_out(&mut plan, &[1.0, 1.0]).unwrap();
+    let shares = share_out(&mut plan, &[1.0, 1.0], &[]).unwrap();
     let error = fleet
         .drive(&plan, shares, OnLostHost::Continue, false, &mut Keep::default(), &stop)
         .unwrap_err();
@@ -458,13 +458,13 @@ fn whatever_is_no_controller_is_refused() {
 #[test]
 fn what_cannot_be_shared_is_refused_in_words() {
     let mut plan = quick(2, 1_000);
-    let error = share_out(&mut plan, &[1.0, 1.0, 1.0]).unwrap_err();
-    assert!(matches!(error, ShareError::TooFewClients { hosts: 3, clients: 2 }));
+    let error = share_out(&mut plan, &[1.0, 1.0, 1.0], &[]).unwrap_err();
+    assert!(matches!(error, ShareError::Idle { host: 1, hosts: 3 }));
     assert!(matches!(
-        share_out(&mut plan, &[1.0, 0.0]),
+        share_out(&mut plan, &[1.0, 0.0], &[]),
         Err(ShareError::Weights { .. })
     ));
     plan.threads.cpus = "0-1".parse().unwrap();
-    let said = FleetError::from(share_out(&mut plan, &[1.0]).unwrap_err()).to_string();
+    let said = FleetError::from(share_out(&mut plan, &[1.0], &[]).unwrap_err()).to_string();
     assert!(said.contains("--cpus"), "{said}");
 }

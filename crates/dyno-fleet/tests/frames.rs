@@ -55,13 +55,16 @@ fn report() -> impl Strategy<Value = Report> {
                 reason,
             })
         }),
+        (any::<usize>(), any::<usize>(), prop::option::of((".{0,40}", ".{0,40}")))
+            .prop_map(|(workload, place, texts)| Report::Statement { workload, place, texts }),
         (prop::collection::vec(any::<u64>(), 0..4), ".{0,40}").prop_map(|(counts, said)| Report::Done(Ended {
             early: Some(Early::ConnectionsLost(said)),
             unfinished: counts.clone(),
             waited: vec![None],
             aborted: counts.clone(),
-            connections: counts,
+            connections: counts.clone(),
             connection_time: Vec::new(),
+            restarted: counts,
             measured: Duration::from_secs(1),
         })),
         ".{0,40}".prop_map(Report::Failed),

@@ -5,7 +5,8 @@ use crate::log::OpenLog;
 use crate::plan::{LoadPlan, Server, Work};
 use crate::ready::{Known, LoadError};
 use dyno_engine::{
-    Choice, Connecting, Connector, DriveError, Ending, Load, Observer, Outcome, Preparing, Stop, WireDriver, drive,
+    Choice, Connecting, Connector, DriveError, Ending, Load, Observer, Outcome, Part, Preparing, Stop, WireDriver,
+    drive_part,
 };
 use dyno_lua::{
     Counts, Dialect, Environment, Function, IgnoredErrors, Level, LuaError, LuaProgram, OptionValue,
@@ -135,7 +136,7 @@ impl LuaScript {
 /// The command of a load.
 const RUN: &str = "run";
 
-/// A load of scripts in Lua that can be driven, once: the states of all clients are there.
+/// A load of scripts in Lua of which a part can be driven, once: the states of its clients are there.
 pub struct LuaLoad<S: Session> {
     pub(crate) load: Load<WireDriver<S>, LuaProgram>,
     /// For each workload the script beside the load, whose `init` was called and whose `done` is to be.
@@ -144,9 +145,10 @@ pub struct LuaLoad<S: Session> {
 }
 
 impl<S: Session + 'static> LuaLoad<S> {
-    /// Loads the scripts, and executes their `init`, until `stop` asks to end.
+    /// Loads the scripts of `part`, and executes their `init`, until `stop` asks to end.
     pub(crate) fn build(
         plan: LoadPlan,
+        part: &Part,
         connect: impl Fn(&Server) -> Result<Connector<S>, LoadError>,
         dialect: Dialect,
         voice: &Arc<dyn Voice>,
@@ -155,6 +157,7 @@ impl<S: Session + 'static> LuaLoad<S> {
     ) -> Result<Self, LoadError> {
         let mut known = Known::new(connect);
         let mut beside = Vec::new();
+        let mut number = 0;
         let load = plan.try_map(|mut workload| {
             let Work::Lua(script) = &workload.program else {
                 return Err(LoadError::Languages);
@@ -162,10 +165,14 @@ impl<S: Session + 'static> LuaLoad<S> {
             let connector = known.connector(&workload.driver.server)?;
             let settings = script.settings(dialect, workload.clients, RUN, voice, stop);
             let server: Arc<dyn Links> = Arc::new(connector.clone());
-            let mut environment = Environment::load(&script.source(), &settings, 0, Some(server))?;
-            environment.call(Function::Init)?;
-            beside.push(environment);
-            let program = LuaProgram::new(&script.source(), &settings, workload.clients)?;
+            let clients = part.clients(number, workload.clients, workload.threads);
+            number += 1;
+            if !clients.is_empty() {
+                let mut environment = Environment::load(&script.source(), &settings, 0, Some(server))?;
+                environment.call(Function::Init)?;
+                beside.push(environment);
+            }
+            let program = LuaProgram::new(&script.source(), &settings, clients)?;
             let log = workload.log.as_ref().map(|log| open_log(&workload, log)).transpose()?;
             let driver = WireDriver {
                 choice: Choice::First,
@@ -193,8 +200,8 @@ impl<S: Session + 'static> LuaLoad<S> {
 
     /// Drives it, and executes the scripts' `done`. If that fails, or `stop` ends it, it is said: what was measured
     /// counts.
-    pub(crate) fn drive(&self, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
-        let outcome = drive(&self.load, observer, stop)?;
+    pub(crate) fn drive(&self, part: &Part, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
+        let outcome = drive_part(&self.load, part, observer, stop)?;
         if has_asked_for_exit(&outcome) {
             return Ok(outcome);
         }

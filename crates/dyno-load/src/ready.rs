@@ -79,17 +79,18 @@ impl Ready {
     /// It cannot be driven.
     pub fn of(plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Self, LoadError> {
         let deaf: Arc<dyn Voice> = Arc::new(Deaf);
-        Self::heard_by(&deaf, plan, open_log, &Stop::new())
+        Self::heard_by(&deaf, plan, &Part::whole(), open_log, &Stop::new())
     }
 
-    /// The same with somebody who hears what scripts in Lua print and what is said of them. Their `init` is executed,
-    /// until `stop` asks to end.
+    /// The same, of which `part` is to be driven here, with somebody who hears what scripts in Lua print and what is
+    /// said of them. Their `init` is executed, until `stop` asks to end.
     ///
     /// # Errors
     /// It cannot be driven.
     pub fn heard_by(
         voice: &Arc<dyn Voice>,
         plan: LoadPlan,
+        part: &Part,
         open_log: &OpenLog<'_>,
         stop: &Stop,
     ) -> Result<Self, LoadError> {
@@ -103,7 +104,15 @@ impl Ready {
                     _ => Err(LoadError::Mixed),
                 };
                 Ok(match lua {
-                    true => Self::PostgresLua(LuaLoad::build(plan, to, Dialect::Postgres, voice, open_log, stop)?),
+                    true => Self::PostgresLua(LuaLoad::build(
+                        plan,
+                        part,
+                        to,
+                        Dialect::Postgres,
+                        voice,
+                        open_log,
+                        stop,
+                    )?),
                     false => Self::Postgres(build(plan, to, open_log)?),
                 })
             }
@@ -113,7 +122,7 @@ impl Ready {
                     _ => Err(LoadError::Mixed),
                 };
                 Ok(match lua {
-                    true => Self::MysqlLua(LuaLoad::build(plan, to, Dialect::Mysql, voice, open_log, stop)?),
+                    true => Self::MysqlLua(LuaLoad::build(plan, part, to, Dialect::Mysql, voice, open_log, stop)?),
                     false => Self::Mysql(build(plan, to, open_log)?),
                 })
             }
@@ -184,8 +193,7 @@ impl Ready {
         self.drive_part(&Part::whole(), observer, stop)
     }
 
-    /// Drives a part of it, while others see to the rest. Loads of scripts in Lua are driven whole: their clients come
-    /// upon statements, which only threads of one process number alike.
+    /// Drives a part of it, while others see to the rest: of scripts in Lua the part that it was made ready for.
     ///
     /// # Errors
     /// It could not begin.
@@ -195,8 +203,8 @@ impl Ready {
             Self::Mysql(load) => drive_part(load, part, observer, stop),
             Self::Oracle(load) => drive_part(load, part, observer, stop),
             Self::OracleByCrate(load) => drive_part(load, part, observer, stop),
-            Self::PostgresLua(load) => load.drive(observer, stop),
-            Self::MysqlLua(load) => load.drive(observer, stop),
+            Self::PostgresLua(load) => load.drive(part, observer, stop),
+            Self::MysqlLua(load) => load.drive(part, observer, stop),
         }
     }
 }

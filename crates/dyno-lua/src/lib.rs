@@ -27,6 +27,7 @@ mod declared;
 mod environment;
 mod error;
 mod fill;
+mod hear;
 mod label;
 mod mentioned;
 mod operation;
@@ -48,6 +49,7 @@ pub use declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKi
 pub use environment::{Environment, Parts, Statistics};
 pub use error::LuaError;
 pub use fill::{Column, FilledTable, Filler};
+pub use hear::Heard;
 pub use label::told_apart;
 pub use program::{LuaProgram, LuaState, Tally};
 pub use random::{Distribution, RandomSettings};

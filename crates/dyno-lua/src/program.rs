@@ -13,6 +13,7 @@ use crate::voice::Level;
 use dyno_engine::{Action, Draws, Program, ProgramError, Resume, Scripted};
 use dyno_wire::{Parameters, ServerError};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 pub struct LuaProgram {
     /// The states, until their clients take them.
     ready: Mutex<Vec<Option<Client>>>,
+    /// The number of the first of them.
+    first: usize,
     tally: Tally,
     /// Events that may still begin.
     events: Option<AtomicU64>,
@@ -154,13 +157,16 @@ enum Waiting {
 }
 
 impl LuaProgram {
-    /// Makes the states of all clients and loads the script in each.
+    /// Makes the states of the clients with these numbers and loads the script in each.
     ///
     /// # Errors
     /// The script cannot be loaded, or has no event.
-    pub fn new(source: &Source, settings: &Settings, clients: usize) -> Result<Self, LuaError> {
+    pub fn new(source: &Source, settings: &Settings, clients: Range<usize>) -> Result<Self, LuaError> {
         let common = Common::new(source, settings);
-        let generators = common.random.generators(clients.max(1));
+        let first = clients.start;
+        common.random.begin_at(first, settings.threads);
+        let generators = common.random.generators(clients.end.max(1)).split_off(first);
+        let clients = clients.len();
         let workers = thread::available_parallelism()
             .map_or(1, usize::from)
             .min(clients.max(1));
@@ -174,7 +180,7 @@ impl LuaProgram {
                     scope.spawn(move || {
                         let numbered = generators.iter().enumerate();
                         let each = numbered.map(|(at, generator)| {
-                            let state = State::new(common, part * share + at, generator.clone())?;
+                            let state = State::new(common, first + part * share + at, generator.clone())?;
                             state.load(common)?;
                             state.tidy()?;
                             Ok(Client::new(state, common))
@@ -200,6 +206,7 @@ impl LuaProgram {
         Ok(Self {
             tells: settings.tells_statements,
             seed: settings.random.seed,
+            first,
             ready: Mutex::new(states.into_iter().map(Some).collect()),
             tally: Tally {
                 counters: Arc::new(Mutex::new(counters)),
@@ -448,7 +455,9 @@ impl Program for LuaProgram {
     fn state(&self, client: usize) -> LuaState {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         LuaState {
-            client: ready.get_mut(client).and_then(Option::take),
+            client: client
+                .checked_sub(self.first)
+                .and_then(|place| ready.get_mut(place)?.take()),
             number: client,
             next_number: 0,
             text_numbers: HashMap::new(),

@@ -155,6 +155,13 @@ impl RandomSource {
         (0..clients).map(next).collect()
     }
 
+    /// Lets the numbers of [`unique`](Self::unique) begin elsewhere, where other processes have the clients before
+    /// `first` of so many: each client has an equal part of all numbers.
+    pub fn begin_at(&self, first: usize, clients: usize) {
+        let drawn = ((first as u64) << 32) / clients.max(1) as u64;
+        self.unique_drawn.store(drawn as u32, Ordering::Relaxed);
+    }
+
     /// A number of 32 bits that no client has drawn before.
     pub fn unique(&self) -> u32 {
         let drawn = self.unique_drawn.fetch_add(1, Ordering::Relaxed);

@@ -86,7 +86,7 @@ fn a_client_takes_little_memory() {
     let (settings, _) = settings(Dialect::Mysql, 1_000, &[("tables", number(1))]);
     let source = script("oltp_read_write");
     let before = resident_kb();
-    let program = LuaProgram::new(&source, &settings, 1_000).unwrap();
+    let program = LuaProgram::new(&source, &settings, 0..1_000).unwrap();
     let each = (resident_kb() - before) / 1_000;
     println!("{each} kB for each of 1,000 states");
     assert!(each <= 250, "{each} kB");

@@ -16,7 +16,7 @@ pub struct LoadHosts {
     /// reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<SocketAddr>,
-    /// What each has of the load, in proportion, as many as hosts; empty: by their cores.
+    /// What each has of the workloads that it drives, in proportion, as many as hosts; empty: by their cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<f64>,
     /// What to do when one is lost.

@@ -166,6 +166,9 @@ pub struct Workload {
     /// The workload of the file that this is an instance of, if that runs on several servers of one name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instances: Option<Instances>,
+    /// Which load hosts drive it, as places among [`LoadHosts::hosts`]; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_hosts: Vec<usize>,
 }
 
 /// A part of the measured time in which some workloads, clients or rates differ from the other parts.

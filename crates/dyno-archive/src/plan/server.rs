@@ -139,6 +139,7 @@ mod tests {
             scripts: Scripts::new([("a".to_owned(), "select 1;".to_owned(), 1)]),
             server: server.map(str::to_owned),
             instances: None,
+            load_hosts: Vec::new(),
         }
     }
 

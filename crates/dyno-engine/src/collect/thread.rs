@@ -10,6 +10,7 @@ use crate::clock::{Clock, duration_ns};
 use crate::cpus;
 use crate::load::{Connecting, Load, Workload};
 use crate::outcome::{DriveError, Ending};
+use crate::part::clients_of_threads;
 use crate::profile::Rules;
 use crate::program::{MOST_CONNECTIONS, Scripted};
 use crate::report::{Message, Reporting, WorkerSummary};
@@ -32,34 +33,28 @@ pub(super) struct Portion {
     succeeded: Arc<AtomicBool>,
 }
 
-/// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have
-/// more if there is a rest.
+/// Divides the clients of a workload among its threads.
 pub(super) fn share_out<D: Driver, P: Scripted>(
     index: usize,
     workload: &Workload<D, P>,
     chosen: &Chosen,
 ) -> Vec<Portion> {
-    let threads = workload.parts();
-    let mut next = 0;
     let succeeded = Arc::new(AtomicBool::new(false));
     let places = Arc::new(Places::new(workload.program.statements().len()));
-    let portion = |part| {
-        let begin = next;
-        next += (workload.clients - begin).div_ceil(threads - part);
-        Portion {
-            workload: index,
-            part,
-            clients: begin..next,
-            transport: if D::BLOCKS {
-                TransportKind::Blocking
-            } else {
-                chosen.kind(next - begin)
-            },
-            places: Arc::clone(&places),
-            succeeded: Arc::clone(&succeeded),
-        }
+    let portion = |(part, clients): (usize, std::ops::Range<usize>)| Portion {
+        workload: index,
+        part,
+        transport: if D::BLOCKS {
+            TransportKind::Blocking
+        } else {
+            chosen.kind(clients.len())
+        },
+        clients,
+        places: Arc::clone(&places),
+        succeeded: Arc::clone(&succeeded),
     };
-    (0..threads).map(portion).collect()
+    let clients = clients_of_threads(workload.clients, workload.parts());
+    clients.enumerate().map(portion).collect()
 }
 
 /// Tells the collector if its thread panics, which would wait for it otherwise.

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::frame::{self, FrameError};
 use crate::protocol::{Early, Ended, Hello, Order, PROTOCOL, Report, version};
 use dyno_engine::{Ending, Outcome, Part, Stop};
-use dyno_load::{Ready, Work, from_bytes, no_log};
+use dyno_load::{Ready, from_bytes, no_log};
 use dyno_target::host::{boot_id, host_facts, host_limits};
 use observer::Telling;
 use std::io::{Read, Write};
@@ -213,7 +213,7 @@ impl Agent {
         loop {
             match heard.recv() {
                 Ok(Heard::Load { plan, part, sampling }) => match self.drive(&plan, &part, sampling, heard) {
-                    Ok(outcome) => self.say(Report::Done(ended(outcome))),
+                    Ok(ended) => self.say(Report::Done(ended)),
                     Err(Refusal::Failed(reason)) => self.say(Report::Failed(reason)),
                     Err(Refusal::Gone(reason)) => return Err(AgentError::Gone(reason)),
                 },
@@ -229,22 +229,23 @@ impl Agent {
         }
     }
 
-    fn drive(&self, plan: &[u8], part: &Part, sampling: bool, heard: &Receiver<Heard>) -> Result<Outcome, Refusal> {
+    fn drive(&self, plan: &[u8], part: &Part, sampling: bool, heard: &Receiver<Heard>) -> Result<Ended, Refusal> {
         let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
         let plan = from_bytes(plan).map_err(|error| failed(&error))?;
-        if plan
-            .workloads
-            .iter()
-            .any(|workload| matches!(workload.program, Work::Lua(_)))
-        {
-            return Err(Refusal::Failed("an agent drives no scripts in Lua".to_owned()));
-        }
-        let load = Ready::of(plan, &no_log).map_err(|error| failed(&error))?;
+        let workloads = plan.workloads.len();
+        let heard_of_scripts = Arc::new(dyno_lua::Heard::default());
+        let load = Ready::heard_by(&heard_of_scripts.voice(), plan, part, &no_log, &self.stop);
+        let said = || heard_of_scripts.said().into_iter();
+        let said = || said().map(|said| format!("of the script was said: {}.", said.trim_end_matches('.')));
+        let load = load.map_err(|error| failed(&error))?;
         let mut telling = Telling::new(self.clone(), heard, sampling);
         let outcome = load.drive_part(part, &mut telling, &self.stop);
+        said().for_each(|said| self.say(Report::Warning(said)));
+        let mut restarted: Vec<u64> = load.counts().iter().map(|counts| counts.errors).collect();
+        restarted.resize(workloads, 0);
         match telling.finish() {
             Some(reason) => Err(Refusal::Gone(reason)),
-            None => outcome.map_err(|error| failed(&error)),
+            None => Ok(ended(outcome.map_err(|error| failed(&error))?, restarted)),
         }
     }
 }
@@ -258,7 +259,7 @@ enum Refusal {
 }
 
 /// How it ended, as it travels.
-fn ended(outcome: Outcome) -> Ended {
+fn ended(outcome: Outcome, restarted: Vec<u64>) -> Ended {
     Ended {
         early: outcome.ended_early.map(|ending| match ending {
             Ending::Stopped => Early::Stopped,
@@ -275,6 +276,7 @@ fn ended(outcome: Outcome) -> Ended {
         aborted: outcome.aborted,
         connections: outcome.connections,
         connection_time: outcome.connection_time,
+        restarted,
         measured: outcome.measured,
     }
 }

@@ -3,7 +3,7 @@
 use super::sampling::{self, Sampling};
 use super::{Agent, Heard};
 use crate::protocol::{Connections, Event, Report};
-use dyno_engine::{ClientEvent, Connected, Observer};
+use dyno_engine::{ClientEvent, Connected, Found, Observer};
 use dyno_record::Interval;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -102,6 +102,14 @@ impl Observer for Telling<'_> {
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         self.agent.say(Report::Interval(interval.to_bytes()));
         ControlFlow::Continue(())
+    }
+
+    fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {
+        self.agent.say(Report::Statement {
+            workload,
+            place,
+            texts: found.map(|found| (found.text.clone(), found.example.clone())),
+        });
     }
 
     fn client_event(&mut self, event: &ClientEvent) {

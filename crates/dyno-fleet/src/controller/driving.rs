@@ -2,7 +2,7 @@
 
 use super::link::Said;
 use super::merge::Merge;
-use super::{Fleet, FleetObserver, Gap, LOOK, OnLostHost, State, client_event, outcome};
+use super::{Fleet, FleetObserver, Gap, LOOK, OnLostHost, State, client_event, come_upon, outcome};
 use crate::protocol::{Order, Report};
 use dyno_engine::Stop;
 use dyno_load::LoadPlan;
@@ -103,7 +103,11 @@ impl<'a> Driving<'a> {
             Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
             Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
             Report::Interval(bytes) => match Interval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
-                Ok(interval) => {
+                Ok(mut interval) => {
+                    if let Err(error) = self.fleet.statements.place(number, &mut interval) {
+                        self.lose(number, error.to_string());
+                        return;
+                    }
                     observer.host_interval(number, &interval);
                     if self.merge.add(number, &interval) {
                         agent.told = interval.start.saturating_add(interval.duration);
@@ -112,6 +116,11 @@ impl<'a> Driving<'a> {
                 Err(error) => self.lose(number, error.to_string()),
             },
             Report::Event(event) => observer.client_event(&client_event(event)),
+            Report::Statement { workload, place, texts } => {
+                if let Err(error) = come_upon(&mut self.fleet.statements, number, workload, place, texts, observer) {
+                    self.lose(number, error.to_string());
+                }
+            }
             Report::Sample { at, values } => observer.host_sample(number, at, &values),
             Report::Warning(text) => agent.warn(text),
             Report::Done(ended) if outcome::fits(&ended, workloads) => {

@@ -10,17 +10,19 @@ mod link;
 pub(crate) mod merge;
 mod model;
 mod outcome;
+mod statements;
 
 use crate::clock::{Clock, Comparison, Trip};
 use crate::protocol::{Connections, Ended, Event, Hello, Order, PROTOCOL, Report, version};
 use crate::share::Share;
 use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
-use dyno_engine::{AbortReason, ClientEvent, Connected, Outcome, Stop, TransportKind};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind};
 use dyno_load::LoadPlan;
 use dyno_record::LatencyHistogram;
 use link::{Link, Said};
 pub use model::{FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience};
+use statements::{Misnumbered, Statements};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -45,6 +47,8 @@ pub struct Fleet {
     /// The time of day at which that clock began, in nanoseconds since 1970.
     epoch_ns: i128,
     patience: Patience,
+    /// What clients have come upon so far.
+    statements: Statements,
 }
 
 /// An agent as the controller knows it.
@@ -159,6 +163,7 @@ impl Fleet {
             clock,
             epoch_ns,
             patience,
+            statements: Statements::default(),
         })
     }
 
@@ -193,6 +198,7 @@ impl Fleet {
             });
         }
         drop(bytes);
+        self.statements = Statements::new(plan.workloads.len(), self.agents.len());
         let begun = Instant::now();
         self.connect(observer, stop)?;
         let connected = self.connected(plan, begun.elapsed());
@@ -210,6 +216,10 @@ impl Fleet {
             clock: agent.clock,
             gap: agent.gap,
             warnings: agent.warnings,
+            restarted: match agent.state {
+                State::Done(ended) => ended.restarted,
+                _ => Vec::new(),
+            },
         });
         Ok((outcome, hosts.collect()))
     }
@@ -277,6 +287,10 @@ impl Fleet {
                 return Err(self.failed(number, reason));
             }
             Report::Event(event) => observer.client_event(&client_event(event)),
+            Report::Statement { workload, place, texts } => {
+                let known = come_upon(&mut self.statements, number, workload, place, texts, observer);
+                known.map_err(|error| self.failed(number, error.to_string()))?;
+            }
             Report::Warning(text) => agent.warn(text),
             Report::Hello(_) | Report::Started { .. } | Report::Interval(_) | Report::Sample { .. } => {
                 return Err(self.failed(number, "it speaks out of turn".to_owned()));
@@ -459,6 +473,23 @@ impl Agent {
             self.warnings.push(text);
         }
     }
+}
+
+/// An agent tells of a statement.
+fn come_upon(
+    statements: &mut Statements,
+    number: usize,
+    workload: usize,
+    place: usize,
+    texts: Option<(String, String)>,
+    observer: &mut dyn FleetObserver,
+) -> Result<(), Misnumbered> {
+    let found = texts.map(|(text, example)| Found { text, example });
+    if let Some(here) = statements.find(number, workload, place, found.as_ref())? {
+        let found = found.filter(|_| here < dyno_record::MOST_STATEMENTS);
+        observer.statement(workload, here, found.as_ref());
+    }
+    Ok(())
 }
 
 /// What happened to a client, as the engine tells it.

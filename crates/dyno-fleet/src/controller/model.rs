@@ -110,4 +110,7 @@ pub struct HostOutcome {
     pub gap: Option<Gap>,
     /// What its agent wanted to be kept in mind, as sentences.
     pub warnings: Vec<String>,
+    /// For each workload how many events of scripts in Lua began again after an error which they ignore; empty: not
+    /// known.
+    pub restarted: Vec<u64>,
 }

@@ -13,6 +13,7 @@ pub(super) fn fits(ended: &Ended, workloads: usize) -> bool {
         ended.aborted.len(),
         ended.connections.len(),
         ended.connection_time.len(),
+        ended.restarted.len(),
     ];
     lengths.iter().all(|length| *length == workloads)
 }

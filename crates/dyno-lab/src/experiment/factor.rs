@@ -1,6 +1,6 @@
 //! What may be varied, and the one way in which each factor and level is written.
 
-use super::set::{self, MOST_CLIENTS, PLAN, SETTINGS, WORKLOAD, option_of};
+use super::set::{self, HOSTS, MOST_CLIENTS, PLAN, SETTINGS, WORKLOAD, option_of};
 use super::{Experiment, SetError};
 use dyno_archive::plan::Value;
 use dyno_text::is_secret;
@@ -65,6 +65,7 @@ impl Experiment {
             _ if self.setting(factor).is_some() => None,
             Some("clients" | "threads") => value.to_integer().map(|count| count.to_string()),
             Some("rate") => value.to_float().map(|rate| rate.to_string()),
+            Some(HOSTS) => value.to_integer().map(|hosts| hosts.to_string()),
             _ if factor == WORKLOAD => Some(trial.selected.join("+")),
             _ => None,
         };

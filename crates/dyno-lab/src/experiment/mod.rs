@@ -12,6 +12,7 @@ mod document;
 mod driver;
 mod duration;
 mod factor;
+mod load_hosts;
 pub(crate) mod mention;
 mod named;
 mod placeholder;
@@ -40,6 +41,7 @@ use dyno_archive::plan::{
 use dyno_fleet::start::HostError;
 use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
+use load_hosts::OnHosts;
 use plan::Design;
 use servers::ServerPlan;
 use std::net::SocketAddr;
@@ -78,6 +80,8 @@ pub struct Experiment {
     measure: Duration,
     interval: Duration,
     load_hosts: LoadHosts,
+    /// How many of these drive it, from the first; `None`: all.
+    hosts: Option<usize>,
     stages: Vec<StagePlan>,
     metrics: IndexMap<String, String>,
     checks: Vec<Check>,
@@ -135,6 +139,8 @@ struct WorkloadPlan {
     server: Option<String>,
     /// Whether the sum over the instances of that server means something.
     sum: bool,
+    /// The load hosts that drive it.
+    hosts: OnHosts,
 }
 
 /// What the clients of a workload execute, as written.

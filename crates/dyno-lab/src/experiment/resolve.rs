@@ -1,5 +1,6 @@
 //! From an experiment to the exact work of a run.
 
+use super::load_hosts::{CellHosts, OnHosts};
 use super::placeholder::substitute;
 use super::plan::Design;
 use super::set::{STAGE, WORKLOAD};
@@ -99,14 +100,18 @@ impl Experiment {
         });
         let metrics = metrics.collect();
         let runs = |name: &String| selected.is_empty() || selected.contains(name);
-        let hosts = self.load_hosts.hosts.len().max(1);
+        let hosts = CellHosts::of(self.load_hosts, self.hosts)?;
         let (further, instances) = servers::further(self.servers, &parameters, size, cores)?;
         let checks = servers::asked(checks, "check", |check| &mut check.question, &instances)?;
         let outputs = servers::asked(outputs, "output", |output| output, &instances)?;
         let drivers = driver::Places::of(&self.workloads);
         let workloads = self.workloads.into_iter().filter(|plan| runs(&plan.name));
-        let workloads = workloads.map(|plan| Ok((plan.sum, plan.resolved(cores, hosts, &parameters)?)));
-        let workloads = servers::on_instances(workloads.collect::<Result<_, _>>()?, &instances)?;
+        let workloads = workloads.map(|plan| {
+            let in_turn = (plan.hosts == OnHosts::InTurn).then_some(hosts.number());
+            Ok((plan.sum, in_turn, plan.resolved(cores, &hosts, &parameters)?))
+        });
+        let mut workloads = servers::on_instances(workloads.collect::<Result<_, _>>()?, &instances)?;
+        let load_hosts = hosts.in_use(&mut workloads);
         check_languages(&workloads)?;
         let prepare = self.prepare.map(|plan| plan.resolved(&parameters)).transpose();
         let prepare = prepare.map_err(|refused| of_option("data", refused))?;
@@ -165,7 +170,7 @@ impl Experiment {
             warmup: self.warmup,
             measure: Some(measure),
             interval: self.interval,
-            load_hosts: self.load_hosts,
+            load_hosts,
             stages,
             metrics,
             checks,
@@ -292,8 +297,19 @@ impl FillPlan {
 }
 
 impl WorkloadPlan {
-    /// The workload on so many load hosts, of which each has a thread at least.
-    fn resolved(self, cores: usize, hosts: usize, parameters: &IndexMap<String, Value>) -> Result<Workload, SetError> {
+    /// The workload on its load hosts, of which each has a thread at least.
+    fn resolved(
+        self,
+        cores: usize,
+        hosts: &CellHosts,
+        parameters: &IndexMap<String, Value>,
+    ) -> Result<Workload, SetError> {
+        let load_hosts = hosts.places(&self.name, &self.hosts)?;
+        let driven_by = match (&self.hosts, load_hosts.len()) {
+            (OnHosts::InTurn, _) => 1,
+            (_, 0) => hosts.number().max(1),
+            (_, number) => number,
+        };
         let scripts = match self.scripts {
             WorkPlan::Scripts(scripts) => scripts,
             WorkPlan::Lua(plan) => {
@@ -306,8 +322,8 @@ impl WorkloadPlan {
             threads: match self.driver {
                 Driver::Dyno => self
                     .threads
-                    .unwrap_or(cores.saturating_mul(hosts))
-                    .max(hosts)
+                    .unwrap_or(cores.saturating_mul(driven_by))
+                    .max(driven_by)
                     .min(self.clients),
                 Driver::Oracledb => self.clients,
             },
@@ -321,6 +337,7 @@ impl WorkloadPlan {
             scripts,
             server: self.server,
             instances: None,
+            load_hosts,
         })
     }
 }

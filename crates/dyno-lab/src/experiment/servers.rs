@@ -117,13 +117,14 @@ pub(super) fn further(
     Ok((servers, names))
 }
 
-/// `workloads` as they run: each once on every instance of its server.
+/// `workloads` as they run: each once on every instance of its server. With each comes whether the sum of its instances
+/// means something, and among how many load hosts these go in turn, if they do.
 pub(super) fn on_instances(
-    workloads: Vec<(bool, Workload)>,
+    workloads: Vec<(bool, Option<usize>, Workload)>,
     names: &IndexMap<String, Vec<String>>,
 ) -> Result<Vec<Workload>, SetError> {
     let mut all: Vec<Workload> = Vec::new();
-    for (sum, workload) in workloads {
+    for (sum, in_turn, workload) in workloads {
         let servers = workload.server.as_ref().and_then(|server| names.get(server));
         let is_one = |servers: &&Vec<String>| servers.len() == 1 && workload.server.as_ref() == servers.first();
         let each = match servers.filter(|servers| !is_one(servers)) {
@@ -136,6 +137,7 @@ pub(super) fn on_instances(
                         of: workload.name.clone(),
                         sum,
                     }),
+                    load_hosts: in_turn.and_then(|hosts| place.checked_rem(hosts)).into_iter().collect(),
                     ..workload.clone()
                 };
                 servers.iter().enumerate().map(instance).collect()

@@ -3,6 +3,7 @@
 
 use super::dialect::OtherDatabase;
 use super::duration::parse_duration;
+use super::load_hosts::MOST_HOSTS;
 use super::{Experiment, StagePlan, WorkPlan, WorkloadPlan, did_you_mean, placeholder};
 use crate::lua::{LuaPlan, OPTIONS, spelt};
 use crate::nearest::nearest;
@@ -16,8 +17,9 @@ use std::time::Duration;
 pub(super) const WORKLOAD_NAMES: [&str; 6] = ["clients", "threads", "protocol", "driver", "rate", "start_delay"];
 /// Names of the phases' values.
 pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
-/// Names of what is there before a run: the database, the way to it, its data; and which workloads run.
-pub(super) const PLACE_NAMES: [&str; 6] = [TARGET, "path", LOCALE, "state", "cache", WORKLOAD];
+/// Names of what is there before a run: the database, the way to it, its data; which workloads run, and on how many
+/// load hosts.
+pub(super) const PLACE_NAMES: [&str; 7] = [TARGET, "path", LOCALE, "state", "cache", WORKLOAD, HOSTS];
 /// Names of what a server beside the main one has, after its own; and there are its settings.
 pub(super) const SERVER_NAMES: [&str; 5] = [TARGET, "path", LOCALE, "state", "cache"];
 /// Names of what a stage has, after `stage.NAME.`.
@@ -30,6 +32,8 @@ pub(crate) const TARGET: &str = "target";
 pub(crate) const LOCALE: &str = "locale";
 /// Names those of the workloads that run.
 pub(super) const WORKLOAD: &str = "workload";
+/// Names how many load hosts drive the workloads.
+pub(super) const HOSTS: &str = "hosts";
 /// Begins the name of a server setting, listed in the file or not.
 pub(super) const SETTINGS: &str = "settings";
 /// Begins the name of a stage's value.
@@ -83,8 +87,8 @@ impl Experiment {
     /// Sets one value.
     ///
     /// `name` is a parameter; `clients`, `threads`, `protocol`, `driver`, `rate` or `start_delay` for all workloads,
-    /// or `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`
-    /// or `workload`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME` of one;
+    /// or `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`,
+    /// `workload` or `hosts`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME` of one;
     /// `SERVER.target`, `.path`, `.locale`, `.state`, `.cache` or `SERVER.settings.NAME` of a server beside the main
     /// one; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
     /// `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or
@@ -281,7 +285,7 @@ impl Experiment {
 
     /// Sets one of [`PLACE_NAMES`].
     pub(super) fn set_place(&mut self, name: &str, value: &Value) -> Result<(), String> {
-        let value = value.to_string();
+        let (number, value) = (value.to_integer(), value.to_string());
         match name {
             TARGET if value.trim().is_empty() => {
                 return Err("expected \"embedded\", \"embedded:mariadb\", a URI or a conninfo string".to_owned());
@@ -291,6 +295,11 @@ impl Experiment {
             LOCALE => self.locale = Some(locale(&value)?),
             "state" => self.state = value.parse()?,
             "cache" => self.cache = value.parse()?,
+            HOSTS => {
+                let number = number.filter(|number| (0..=MOST_HOSTS).contains(number));
+                let number = number.and_then(|number| usize::try_from(number).ok());
+                self.hosts = Some(number.ok_or("expected how many of the load hosts, or 0: dyno itself")?);
+            }
             _ => self.selected = self.selection(&value)?,
         }
         Ok(())

@@ -5,13 +5,11 @@
 //! so what is archived is what is run. Its options are set like all values of an experiment; that they fit is checked
 //! by what the script declares.
 
-mod hear;
 mod option;
 mod plan;
 mod prepare;
 mod script;
 
-pub(crate) use hear::Heard;
 pub(crate) use option::{OPTIONS, spelt};
 pub(crate) use plan::{LuaPlan, PreparePlan, Purpose};
 pub(crate) use prepare::Prepares;

@@ -1,10 +1,10 @@
 //! Data that a script's command `prepare` makes.
 
-use super::hear::Heard;
 use super::script::loadable;
 use dyno_archive::plan::Prepare;
 use dyno_engine::Stop;
 use dyno_load::{LoadError, Server};
+use dyno_lua::Heard;
 use dyno_target::target::{MakeError, Maker, Progress, Reach, StopFlag};
 use std::fmt;
 use std::sync::Arc;

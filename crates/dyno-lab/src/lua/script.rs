@@ -1,11 +1,11 @@
 //! From an archived script to what is loaded, and the looking at it.
 
-use super::hear::Heard;
 use super::option::{DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, RAND_TYPE, kind_of, parts};
 use dyno_archive::plan::{LuaScript, Value, shown_option};
 use dyno_engine::Stop;
 use dyno_lua::{
-    Dialect, Environment, IgnoredErrors, LuaError, OptionValue, PreparedStatements, RandomSettings, Settings, Source,
+    Dialect, Environment, Heard, IgnoredErrors, LuaError, OptionValue, PreparedStatements, RandomSettings, Settings,
+    Source,
 };
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};

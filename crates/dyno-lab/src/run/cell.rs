@@ -10,12 +10,12 @@ use super::servers::{CellServer, CellServers};
 use super::target::{clients, lexis};
 use super::{Entry, Progress, RunError, RunRecording, begun_again, data};
 use super::{turns, workload};
-use crate::lua::Heard;
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
 use dyno_archive::{CampaignWriter, Turns, Verdict, Versus};
-use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
+use dyno_engine::{Ending, Outcome, Part, Stop, ThreadOptions};
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
+use dyno_lua::Heard;
 use dyno_script::Lexis;
 use dyno_target::target::{Environment, Passwords, TargetError};
 use dyno_text::one_line;
@@ -101,8 +101,13 @@ impl Bench<'_> {
         let scripts = |lexis: &dyn Fn(&str) -> Lexis| workload::scripts(experiment, seed, lexis, stop);
         let mut sharing = None;
         let share = |load: &mut LoadPlan| {
-            sharing = agents.map(|agents| agents.share(load.clone())).transpose()?;
-            Ok(())
+            sharing = agents
+                .map(|agents| agents.share(experiment, load.clone()))
+                .transpose()?;
+            Ok(match sharing {
+                Some(_) => Part::none(load.workloads.len()),
+                None => Part::whole(),
+            })
         };
         let load = self.load(experiment, servers, &all().collect::<Vec<_>>(), scripts, &heard, share)?;
         let agents = sharing;
@@ -132,17 +137,21 @@ impl Bench<'_> {
         recording.asks(&connecting);
         let folder = recording.folder().to_owned();
         let (driven, lost) = self.reserved.during(self.stop, |stop| match agents {
-            None => Ok((load.drive(recording.observer(), stop)?, None)),
+            None => {
+                let outcome = load.drive(recording.observer(), stop)?;
+                let counts = load.counts();
+                Ok((outcome, counts.iter().map(|counts| counts.errors).collect(), None))
+            }
             Some(agents) => {
                 let driven = agents.drive(experiment, recording.observer(), &folder, self.sampling, stop)?;
                 recording.driven_by(driven.hosts);
                 driven.notes.into_iter().for_each(|note| recording.note(note));
-                Ok((driven.outcome, driven.loss))
+                Ok((driven.outcome, driven.restarted, driven.loss))
             }
         });
         match driven {
-            Ok((outcome, missing)) => {
-                for note in lua_notes(experiment, &load, &heard) {
+            Ok((outcome, restarted, missing)) => {
+                for note in lua_notes(experiment, restarted, &heard) {
                     recording.note(note);
                 }
                 let lost = lost.map(|error| error.to_string());
@@ -162,7 +171,8 @@ impl Bench<'_> {
     }
 
     /// The load of `experiment` on its servers, which are `ready`, the main one first: `scripts` makes what its
-    /// workloads execute, told by which rules each server reads them, and `change` has the last word on its plan.
+    /// workloads execute, told by which rules each server reads them, and `change` has the last word on its plan, and
+    /// says which part of it is driven here.
     fn load(
         &mut self,
         experiment: &Resolved,
@@ -170,7 +180,7 @@ impl Bench<'_> {
         ready: &[&Ready],
         scripts: impl FnOnce(&dyn Fn(&str) -> Lexis) -> Result<Vec<Work>, RunError>,
         heard: &Arc<Heard>,
-        change: impl FnOnce(&mut LoadPlan) -> Result<(), RunError>,
+        change: impl FnOnce(&mut LoadPlan) -> Result<Part, RunError>,
     ) -> Result<Load, RunError> {
         self.check_stop()?;
         let mut read_by = HashMap::new();
@@ -189,14 +199,14 @@ impl Bench<'_> {
         });
         let reached: Vec<_> = reached.collect();
         let mut load = workload::plan(experiment, scripts, &reached, self.threads.clone());
-        change(&mut load)?;
+        let part = change(&mut load)?;
         // Before scripts do anything.
         for ready in ready.iter().filter(|ready| !ready.is_replica) {
             ready.database.mark_used(&self.stop.flag())?;
         }
-        let (load, lost) = self
-            .reserved
-            .during(self.stop, |stop| Load::heard_by(&heard.voice(), load, &no_log, stop));
+        let (load, lost) = self.reserved.during(self.stop, |stop| {
+            Load::heard_by(&heard.voice(), load, &part, &no_log, stop)
+        });
         match lost {
             Some(lost) => Err(lost),
             None => Ok(load?),
@@ -234,7 +244,7 @@ impl Bench<'_> {
         };
         let load = self.load(experiment, servers, &all, scripts, &heard, |load| {
             turns::take_turns(load, first, experiment.warmup, turns, &order);
-            Ok(())
+            Ok(Part::whole())
         })?;
         let mut statements = load.statements();
         let of_second = statements.split_off(first.min(statements.len()));
@@ -372,11 +382,12 @@ impl Bench<'_> {
 }
 
 /// What is to be known of the scripts in Lua of a load that is over.
-fn lua_notes(experiment: &Resolved, load: &Load, heard: &Heard) -> Vec<String> {
+/// `restarted` has for each workload how many events began again after an error which the script ignores.
+fn lua_notes(experiment: &Resolved, restarted: Vec<u64>, heard: &Heard) -> Vec<String> {
     let said = heard.said().into_iter();
     let said = said.map(|said| format!("Of the script was said: {}.", said.trim_end_matches('.')));
-    let counts = load.counts().into_iter().zip(&experiment.workloads);
-    let begun_again = counts.filter_map(|(counts, workload)| begun_again(&workload.name, counts.errors));
+    let restarted = restarted.into_iter().zip(&experiment.workloads);
+    let begun_again = restarted.filter_map(|(events, workload)| begun_again(&workload.name, events));
     begun_again.chain(said).collect()
 }
 

@@ -5,12 +5,11 @@ use super::{Recorder, RunError};
 use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved, WARMUP};
 use dyno_archive::{ArchiveError, ClockComparison, HostGap, LoadHost, LoadHostWriter, LoadShare};
 use dyno_engine::{ClientEvent, Connected, Cpus, Found, Observer, Outcome, Stop, ThreadOptions};
-use dyno_fleet::share::{Share, ShareError, share_out};
+use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
 use dyno_fleet::start::{Cluster, Host, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, Meaning, Value};
-use dyno_script::Lexis;
 use dyno_target::host::{boot_id, load_host_series};
 use dyno_target::target::Environment;
 use std::ops::ControlFlow;
@@ -49,31 +48,19 @@ pub(super) struct Driven {
     pub outcome: Outcome,
     /// What is kept of each host.
     pub hosts: Vec<LoadHost>,
+    /// For each workload how many events of scripts in Lua began again after an error which they ignore.
+    pub restarted: Vec<u64>,
     /// What is to be kept in mind, as sentences.
     pub notes: Vec<String>,
     /// Why the run is not whole, if hosts were lost in it.
     pub loss: Option<String>,
 }
 
-/// Makes sure that the hosts of an experiment can drive it, as far as that can be seen without them; `lexis` are the
-/// rules by which its servers read scripts.
-pub(super) fn check(experiment: &Resolved, mut lexis: impl Iterator<Item = Lexis>) -> Result<(), FleetError> {
-    let hosts = experiment.load_hosts.hosts.len();
-    if hosts == 0 {
-        return Ok(());
-    }
-    let workloads = &experiment.workloads;
-    if let Some(workload) = workloads.iter().find(|workload| workload.scripts.lua().is_some()) {
-        return Err(ShareError::Lua(workload.name.clone()).into());
-    }
-    if lexis.any(|lexis| lexis == Lexis::Oracle) {
-        return Err(ShareError::Oracle.into());
-    }
-    let clients = workloads.iter().map(|workload| workload.clients).max().unwrap_or(0);
-    if clients < hosts {
-        return Err(ShareError::TooFewClients { hosts, clients }.into());
-    }
-    Ok(())
+/// Makes sure that the hosts of an experiment can drive it, as far as that can be seen without them.
+pub(super) fn check(experiment: &Resolved) -> Result<(), FleetError> {
+    let workloads = experiment.workloads.iter();
+    let workloads = workloads.map(|workload| (workload.clients, workload.load_hosts.as_slice()));
+    Ok(check_hosts(experiment.load_hosts.hosts.len(), workloads)?)
 }
 
 impl Agents {
@@ -126,9 +113,14 @@ impl Agents {
         hosts.find_map(|(host, hello)| (!is_here(&hello.boot_id)).then_some(host.name.as_str()))
     }
 
-    /// Shares the load out.
-    pub fn share(self, mut plan: LoadPlan) -> Result<Ready, RunError> {
-        let shares = share_out(&mut plan, &self.weights).map_err(FleetError::Share)?;
+    /// Shares the load out, whose workloads `experiment` has.
+    pub fn share(self, experiment: &Resolved, mut plan: LoadPlan) -> Result<Ready, RunError> {
+        let on: Vec<_> = experiment
+            .workloads
+            .iter()
+            .map(|workload| workload.load_hosts.clone())
+            .collect();
+        let shares = share_out(&mut plan, &self.weights, &on).map_err(FleetError::Share)?;
         Ok(Ready {
             fleet: self.fleet,
             plan,
@@ -175,6 +167,7 @@ impl Ready {
             loss: loss(&hosts, &outcome),
             outcome,
             hosts: Vec::new(),
+            restarted: vec![0; experiment.workloads.len()],
             notes: problems,
         };
         for (host, record) in hosts.into_iter().zip(records) {
@@ -205,6 +198,9 @@ impl Driven {
         let name = host.host.name.clone();
         let about = |text: &str| format!("Load host {name}: {text}");
         self.notes.extend(host.warnings.iter().map(|text| about(text)));
+        for (sum, part) in self.restarted.iter_mut().zip(&host.restarted) {
+            *sum = sum.saturating_add(*part);
+        }
         // What limits a machine that the server shares is said of the machine.
         let is_elsewhere = boot_id().is_none_or(|here| here != host.hello.boot_id);
         let threads: usize = host.share.workloads.iter().map(|share| share.threads.len()).sum();

@@ -67,8 +67,7 @@ pub(super) fn rehearse(plan: &Plan, cells: &[CellServers<'_>], stop: &Stop) -> R
     let mut seen = HashSet::new();
     for (cell, servers) in plan.cells.iter().zip(cells) {
         let experiment = &cell.experiment;
-        let rules = servers.all().map(|server| target::lexis(&server.experiment));
-        fleet::check(experiment, rules).map_err(|cause| of_cell(cell, cause.into()))?;
+        fleet::check(experiment).map_err(|cause| of_cell(cell, cause.into()))?;
         metrics::rehearse(experiment).map_err(|(name, cause)| of_cell(cell, RunError::Metric { name, cause }))?;
         let names: Vec<_> = experiment.parameters.keys().collect();
         let scripts: Vec<_> = experiment

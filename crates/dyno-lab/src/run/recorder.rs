@@ -390,6 +390,7 @@ mod tests {
             start_delay: Duration::ZERO,
             server: None,
             instances: None,
+            load_hosts: Vec::new(),
             scripts: Scripts::new([("a.sql".to_owned(), "select 1;".to_owned(), 1)]),
         };
         Resolved::of_load("pgbench".to_owned(), "a.sql".to_owned(), vec![workload])

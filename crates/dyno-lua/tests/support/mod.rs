@@ -323,7 +323,7 @@ pub fn run_until<S: Session>(
     duration: Duration,
     stop: &Stop,
 ) -> Result<Came, LuaError> {
-    let program = LuaProgram::new(source, settings, settings.threads)?;
+    let program = LuaProgram::new(source, settings, 0..settings.threads)?;
     let tally = program.tally();
     let driver = WireDriver {
         endpoints: connector.endpoints.clone(),

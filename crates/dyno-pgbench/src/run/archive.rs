@@ -77,6 +77,7 @@ fn experiment(options: &Options) -> Resolved {
         start_delay: Duration::ZERO,
         server: None,
         instances: None,
+        load_hosts: Vec::new(),
         scripts: Scripts::new(
             scripts.map(|chosen| (chosen.description.clone(), chosen.text.clone(), chosen.weight.into())),
         ),

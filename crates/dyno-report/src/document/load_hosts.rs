@@ -45,6 +45,7 @@ fn shares(hosts: &[LoadHost]) -> Table {
             words(one_line(&host.name)),
             words(one_line(&host.hostname)),
             value(host.cores as f64),
+            words(workloads(host)),
             value(sum(|share| share.clients)),
             value(sum(|share| share.threads)),
             value(rate),
@@ -62,6 +63,7 @@ fn shares(hosts: &[LoadHost]) -> Table {
             text("load host"),
             text("machine"),
             number("cores", ""),
+            text("workloads"),
             number("clients", ""),
             number("threads", ""),
             number("asked", "1/s"),
@@ -74,6 +76,16 @@ fn shares(hosts: &[LoadHost]) -> Table {
         ],
         rows: hosts.iter().map(row).collect(),
     })
+}
+
+/// The workloads that a host had a part of; empty if it had one of each.
+fn workloads(host: &LoadHost) -> String {
+    let own = host.shares.iter().filter(|share| share.clients > 0);
+    let own: Vec<_> = own.map(|share| share.workload.as_str()).collect();
+    match own.len() == host.shares.len() {
+        true => String::new(),
+        false => one_line(&own.join(", ")),
+    }
 }
 
 /// How exactly they began together, and their clocks.
@@ -176,6 +188,10 @@ mod tests {
             ]
         );
         assert_eq!(table.rows[0][3..7], [16.0, 4.0, 30.0, 75.0].map(value));
+        let mut reader = host("a", 30.0);
+        reader.shares[0].workload = "read".to_owned();
+        reader.shares[1].clients = 0;
+        assert_eq!(shares(&[reader]).rows[0][3], words("read"));
         assert_eq!(
             said(&gone),
             [

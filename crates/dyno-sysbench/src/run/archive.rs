@@ -106,6 +106,7 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
         start_delay: Duration::ZERO,
         server: None,
         instances: None,
+        load_hosts: Vec::new(),
         scripts: Scripts::Lua(Box::new(LuaScript {
             script: Text {
                 script_name: script.name.clone(),

@@ -105,7 +105,7 @@ fn measure(
         print(&announcement(options));
     }
     tell_of_threads(options, log);
-    let program = LuaProgram::new(&script.source, &settings, threads)?;
+    let program = LuaProgram::new(&script.source, &settings, 0..threads)?;
     let manner = Manner {
         version: options.format,
         percentile: options.telling.percentile,

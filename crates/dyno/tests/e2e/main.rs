@@ -22,6 +22,7 @@ mod factors;
 mod failures;
 mod fleet;
 mod fleet_ray;
+mod fleet_shares;
 mod fleet_ssh;
 mod frozen;
 mod interrupts;

@@ -2,6 +2,7 @@
 
 use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::load_hosts::{HostWord, MOST_HOSTS, OnHosts};
 use crate::experiment::section::{Section, list, scalar};
 use dyno_archive::plan::{OnLostHost, Value};
 use dyno_fleet::start::RAY;
@@ -50,6 +51,50 @@ impl Reader<'_> {
             self.experiment.load_hosts.listen = Some(address);
         }
         Ok(())
+    }
+
+    /// The load hosts that drive a workload of `server`.
+    pub(super) fn on_hosts(&self, section: &Section<'_>, server: Option<&str>) -> Result<OnHosts, Diagnostic> {
+        let Some(value) = section.get("hosts") else {
+            return Ok(OnHosts::All);
+        };
+        if let Some(word) = value.get_ref().as_str() {
+            let is_counted = server
+                .and_then(|server| self.experiment.servers.get(server))
+                .is_some_and(|server| server.count.is_some());
+            return match word {
+                "in turn" if is_counted => Ok(OnHosts::InTurn),
+                "in turn" => {
+                    let message = "the workload has one server, so its hosts cannot take turns";
+                    let help = "give the server a `count`, or list the hosts that drive the workload";
+                    Err(self.source.complain(value.span(), message, help))
+                }
+                _ => {
+                    let message = format!("`hosts` cannot be `{word}`");
+                    let help = "expected a list, for example [\"a\", \"b\"] or [1, 2], or \"in turn\"";
+                    Err(self.source.complain(value.span(), message, help))
+                }
+            };
+        }
+        let mut words = Vec::new();
+        for value in list(self.source, value, "hosts", "a list of load hosts, or \"in turn\"")? {
+            words.push(match scalar(self.source, "hosts", value)? {
+                Value::Text(name) => HostWord::Name(name),
+                Value::Integer(number) if (1..=MOST_HOSTS).contains(&number) => {
+                    HostWord::Number(usize::try_from(number).unwrap_or(usize::MAX))
+                }
+                other => {
+                    let message = format!("`{other}` is no load host");
+                    let help = "expected a name, or a place in the list of hosts, from 1";
+                    return Err(self.source.complain(value.span(), message, help));
+                }
+            });
+        }
+        if words.is_empty() {
+            let help = "name the hosts that drive the workload, or leave it out: then all do";
+            return Err(self.source.complain(value.span(), "`hosts` is empty", help));
+        }
+        Ok(OnHosts::These(words))
     }
 
     /// What each host has of the load.

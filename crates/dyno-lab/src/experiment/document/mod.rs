@@ -106,6 +106,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         measure: Duration::from_secs(60),
         interval: Duration::from_secs(1),
         load_hosts: LoadHosts::default(),
+        hosts: None,
         stages: Vec::new(),
         metrics: IndexMap::new(),
         checks: Vec::new(),
@@ -132,6 +133,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     if let Some(value) = file.get("data") {
         reader.data("[data]", value)?;
     }
+    if let Some(value) = file.get("load") {
+        reader.load(value)?;
+    }
     match file.get("workload") {
         Some(value) => reader.workloads(value)?,
         None => {
@@ -157,9 +161,6 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     }
     if let Some(servers) = file.get("servers") {
         reader.check_servers(servers)?;
-    }
-    if let Some(value) = file.get("load") {
-        reader.load(value)?;
     }
     if let Some(value) = file.get("phases") {
         reader.phases(value)?;

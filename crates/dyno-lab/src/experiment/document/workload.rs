@@ -13,7 +13,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const WORKLOAD_KEYS: [&str; 15] = [
+pub(super) const WORKLOAD_KEYS: [&str; 16] = [
     "name",
     "clients",
     "threads",
@@ -29,6 +29,7 @@ pub(super) const WORKLOAD_KEYS: [&str; 15] = [
     "safe_lua",
     "server",
     "sum",
+    "hosts",
 ];
 /// The keys of what the clients of a workload do.
 pub(super) const SCRIPT_SOURCES: [&str; 6] = ["script", "script_file", "scripts", "lua", "options", "safe_lua"];
@@ -61,6 +62,7 @@ impl Reader<'_> {
             let scripts = self.work(&section, &name)?;
             let server = self.server_of(&section)?;
             let mut workload = WorkloadPlan {
+                hosts: self.on_hosts(&section, server.as_deref())?,
                 server,
                 sum: section.flag("sum")?.unwrap_or(false),
                 name,

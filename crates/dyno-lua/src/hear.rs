@@ -1,6 +1,6 @@
 //! Hears scripts: what they print is dropped, and what is said of them is kept for the run's notes.
 
-use dyno_lua::{Level, Voice};
+use crate::voice::{Level, Voice};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// No more different warnings are kept: thousands of clients may say the same with other numbers.
@@ -11,7 +11,7 @@ const MOST_ENDS: usize = 8;
 
 /// Keeps what is said of scripts.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub struct Heard {
     said: Mutex<Said>,
 }
 
@@ -24,11 +24,13 @@ struct Said {
 
 impl Heard {
     /// This as somebody who hears scripts.
+    #[must_use]
     pub fn voice(self: &Arc<Self>) -> Arc<dyn Voice> {
         Arc::clone(self) as Arc<dyn Voice>
     }
 
     /// What was said so far: the first few warnings, and the first few of what ended scripts.
+    #[must_use]
     pub fn said(&self) -> Vec<String> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.sentences.clone()

@@ -92,6 +92,7 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
             .into_iter()
             .map(|(name, cells)| row("workload", name, how(&cells) + &scripts(&databases, name))),
     );
+    rows.extend(load_hosts(plan));
     let phases = first.phases();
     rows.extend(
         phases
@@ -163,6 +164,30 @@ fn further(plan: &Plan) -> Vec<Vec<String>> {
         before = Some(server);
     }
     rows
+}
+
+/// The load hosts of the cell that has the most, with the workloads of each, where these are not all.
+fn load_hosts(plan: &Plan) -> Vec<Vec<String>> {
+    let cells = plan.cells.iter().map(|cell| &cell.experiment);
+    let Some(experiment) = cells.max_by_key(|experiment| experiment.load_hosts.hosts.len()) else {
+        return Vec::new();
+    };
+    let hosts = experiment.load_hosts.hosts.iter().enumerate();
+    let row = |(place, host): (usize, &String)| {
+        let is_its = |workload: &&Workload| workload.load_hosts.is_empty() || workload.load_hosts.contains(&place);
+        let own: Vec<_> = experiment.workloads.iter().filter(is_its).collect();
+        let own: Vec<_> = match own.len() == experiment.workloads.len() {
+            true => Vec::new(),
+            false => own.into_iter().map(|workload| workload.name.clone()).collect(),
+        };
+        let place = (place + 1).to_string();
+        let own = match own.is_empty() {
+            true => String::new(),
+            false => format!(": {}", own.join(", ")),
+        };
+        vec!["load host".to_owned(), place, format!("{host}{own}")]
+    };
+    hosts.map(row).collect()
 }
 
 /// How a workload runs in all cells that have it, and its scripts.

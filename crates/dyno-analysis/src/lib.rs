@@ -35,6 +35,7 @@ mod cases;
 pub use campaign::campaign_warnings;
 pub(crate) use campaign::settings;
 pub use lag::lag;
+pub use limits::is_near_ceiling;
 
 use dyno_archive::Run;
 use dyno_archive::analysis::{Analysis, Dip, Steady};

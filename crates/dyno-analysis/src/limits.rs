@@ -45,14 +45,19 @@ fn cores_in_all(summary: &Summary) -> Option<f64> {
     (summary.measured_s > 0.0).then(|| used_s / summary.measured_s)
 }
 
+/// Whether so many statements per second are nearly all that dyno does at most, which is `ceiling_per_s`.
+#[must_use]
+pub fn is_near_ceiling(statements_per_s: f64, ceiling_per_s: f64) -> bool {
+    (NEAR_SHARE * ceiling_per_s..=BEYOND_SHARE * ceiling_per_s).contains(&statements_per_s)
+}
+
 /// Whether dyno executed nearly as many statements per second as it does against a server that answers at once.
 fn near_ceiling(record: &RunRecord) -> Option<Warning> {
     let ceiling = record.ceiling.as_ref()?;
     let workloads = record.summary.as_ref()?.workloads.iter();
     let statements_per_s: f64 = workloads.map(|workload| workload.statements_per_s).sum();
     // A transaction of the ceiling is one statement. Who does much more sends several at once, and has another ceiling.
-    let near = NEAR_SHARE * ceiling.tps..=BEYOND_SHARE * ceiling.tps;
-    near.contains(&statements_per_s).then_some(Warning::NearCeiling {
+    is_near_ceiling(statements_per_s, ceiling.tps).then_some(Warning::NearCeiling {
         statements_per_s,
         ceiling_per_s: ceiling.tps,
         shape: ceiling.shape,

@@ -38,6 +38,9 @@ pub struct LoadHost {
     pub late_us: Option<f64>,
     /// How its clock compares.
     pub clock: ClockComparison,
+    /// Statements per second that dyno does there at most, each a transaction, where that was measured by its route.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling_per_s: Option<f64>,
     /// CPU time of its agent in the measured time, in cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_cores: Option<f64>,

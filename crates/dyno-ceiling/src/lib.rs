@@ -14,4 +14,4 @@ mod store;
 pub use machine::this_machine;
 pub use measure::{MeasureError, measure};
 pub use process::Responder;
-pub use store::{Store, StoreError};
+pub use store::{Store, StoreError, nearest_here};

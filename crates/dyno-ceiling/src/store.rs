@@ -1,6 +1,8 @@
 //! Where ceilings are kept: one small file for all machines that share the folder.
 
-use dyno_record::{Ceiling, Machine, Point};
+use crate::machine::this_machine;
+use dyno_record::{Ceiling, Machine, Point, Shape};
+use dyno_target::embedded::home_folder;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,20 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+}
+
+/// The point of this machine's ceiling that is most like a load of this shape with this transport; `None` if none was
+/// measured here by this user.
+///
+/// # Errors
+/// What is kept cannot be read.
+pub fn nearest_here(shape: Shape, transport: &str) -> Result<Option<Point>, StoreError> {
+    // Without a home folder none can have been kept.
+    let Ok(home) = home_folder(&|name| std::env::var(name).ok()) else {
+        return Ok(None);
+    };
+    let ceiling = Store::in_home(&home).read(&this_machine())?;
+    Ok(ceiling.and_then(|ceiling| ceiling.nearest(shape, transport).cloned()))
 }
 
 #[derive(Serialize, Deserialize)]

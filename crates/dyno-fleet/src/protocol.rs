@@ -6,6 +6,7 @@
 //! controller works out (see [`crate::clock`]), because nothing else is as exact where the load is driven.
 
 use dyno_engine::Part;
+use dyno_record::{Route, Shape};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -42,8 +43,8 @@ pub enum Order {
         plan: Vec<u8>,
         /// The agent's part of it.
         part: Part,
-        /// Whether it tells of its host's counters.
-        sampling: bool,
+        /// What it tells beside what the load does.
+        told: Told,
     },
     /// Begin at this instant, in nanoseconds of the agent's clock.
     Start {
@@ -54,6 +55,15 @@ pub enum Order {
     Stop,
     /// There is nothing more to do.
     Quit,
+}
+
+/// What agents tell beside what the load does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The host's counters.
+    pub counters: bool,
+    /// What dyno does there at most by this route, if it was measured there.
+    pub ceiling: Option<Route>,
 }
 
 /// From an agent to its controller.
@@ -135,6 +145,17 @@ pub struct Connections {
     pub transports: Vec<String>,
     /// Why they are not the best that there are.
     pub fallback: Option<String>,
+    /// What dyno does there at most, as far as it was measured.
+    pub ceiling: Option<HostCeiling>,
+}
+
+/// What dyno does at most on a host: the point of what was measured there that is most like its part of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostCeiling {
+    /// Statements per second, each a transaction, against a server that answers at once.
+    pub statements_per_s: f64,
+    /// How that was measured.
+    pub shape: Shape,
 }
 
 /// What happened to a client.

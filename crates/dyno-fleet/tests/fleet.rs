@@ -5,6 +5,7 @@
 
 use dyno_engine::{ClientEvent, Connected, Ending, Load, Observer, Pacing, Phase, Preparing, Stop, Workload};
 use dyno_fleet::agent::{AgentError, serve};
+use dyno_fleet::protocol::Told;
 use dyno_fleet::protocol::{Order, Report};
 use dyno_fleet::share::{ShareError, share_out};
 use dyno_fleet::start::{Channel, Host, Place};
@@ -22,6 +23,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+const TOLD: Told = Told {
+    counters: true,
+    ceiling: None,
+};
 
 /// Answers at once.
 static RESPONDER: LazyLock<u16> = LazyLock::new(|| {
@@ -201,7 +207,7 @@ fn drive(
     let weights = vec![1.0; fleet.hellos().count()];
     let shares = share_out(&mut plan, &weights, &[]).unwrap();
     let mut keep = Keep::default();
-    let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, true, &mut keep, stop).unwrap();
+    let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, TOLD, &mut keep, stop).unwrap();
     (outcome, hosts, keep)
 }
 
@@ -398,7 +404,14 @@ fn a_load_that_cannot_begin_is_told_with_its_host() {
     let mut plan = load(info, 2, &["select 1;"], Duration::from_secs(1));
     let shares = share_out(&mut plan, &[1.0, 1.0], &[]).unwrap();
     let error = fleet
-        .drive(&plan, shares, OnLostHost::Continue, false, &mut Keep::default(), &stop)
+        .drive(
+            &plan,
+            shares,
+            OnLostHost::Continue,
+            Told::default(),
+            &mut Keep::default(),
+            &stop,
+        )
         .unwrap_err();
     let said = error.to_string();
     assert!(said.starts_with("load host ") && said.contains("127.0.0.1"), "{said}");

@@ -2,7 +2,8 @@
 
 use dyno_engine::Part;
 use dyno_fleet::frame::{FrameError, MOST_BYTES, read, write};
-use dyno_fleet::protocol::{Early, Ended, Event, Hello, Order, PROTOCOL, Report};
+use dyno_fleet::protocol::{Early, Ended, Event, Hello, Order, PROTOCOL, Report, Told};
+use dyno_record::Route;
 use proptest::prelude::*;
 use std::io;
 use std::time::Duration;
@@ -16,10 +17,13 @@ fn order() -> impl Strategy<Value = Order> {
             prop::collection::vec((any::<usize>(), any::<usize>()), 0..5),
             any::<bool>(),
         )
-            .prop_map(|(plan, threads, sampling)| Order::Load {
+            .prop_map(|(plan, threads, counters)| Order::Load {
                 plan,
                 part: Part::of(threads.into_iter().map(|(start, end)| start..end).collect()),
-                sampling,
+                told: Told {
+                    counters,
+                    ceiling: counters.then_some(Route::Tcp),
+                },
             }),
         any::<u64>().prop_map(|at_ns| Order::Start { at_ns }),
         Just(Order::Stop),

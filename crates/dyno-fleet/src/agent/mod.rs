@@ -9,9 +9,10 @@ mod sampling;
 
 use crate::clock::Clock;
 use crate::frame::{self, FrameError};
-use crate::protocol::{Early, Ended, Hello, Order, PROTOCOL, Report, version};
+use crate::protocol::{Early, Ended, Hello, Order, PROTOCOL, Report, Told, version};
 use dyno_engine::{Ending, Outcome, Part, Stop};
 use dyno_load::{Ready, from_bytes, no_log};
+use dyno_record::Shape;
 use dyno_target::host::{boot_id, host_facts, host_limits};
 use observer::Telling;
 use std::io::{Read, Write};
@@ -45,7 +46,7 @@ pub enum AgentError {
 
 /// What the thread that hears the controller passes on.
 enum Heard {
-    Load { plan: Vec<u8>, part: Part, sampling: bool },
+    Load { plan: Vec<u8>, part: Part, told: Told },
     Start { at_ns: u64 },
     Quit,
     Gone(String),
@@ -155,7 +156,7 @@ impl Agent {
                     self.stop.request();
                     continue;
                 }
-                Order::Load { plan, part, sampling } => Heard::Load { plan, part, sampling },
+                Order::Load { plan, part, told } => Heard::Load { plan, part, told },
                 Order::Start { at_ns } => Heard::Start { at_ns },
                 Order::Quit => Heard::Quit,
             };
@@ -212,7 +213,7 @@ impl Agent {
     fn obey(&self, heard: &Receiver<Heard>) -> Result<(), AgentError> {
         loop {
             match heard.recv() {
-                Ok(Heard::Load { plan, part, sampling }) => match self.drive(&plan, &part, sampling, heard) {
+                Ok(Heard::Load { plan, part, told }) => match self.drive(&plan, &part, told, heard) {
                     Ok(ended) => self.say(Report::Done(ended)),
                     Err(Refusal::Failed(reason)) => self.say(Report::Failed(reason)),
                     Err(Refusal::Gone(reason)) => return Err(AgentError::Gone(reason)),
@@ -229,16 +230,23 @@ impl Agent {
         }
     }
 
-    fn drive(&self, plan: &[u8], part: &Part, sampling: bool, heard: &Receiver<Heard>) -> Result<Ended, Refusal> {
+    fn drive(&self, plan: &[u8], part: &Part, told: Told, heard: &Receiver<Heard>) -> Result<Ended, Refusal> {
         let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
         let plan = from_bytes(plan).map_err(|error| failed(&error))?;
         let workloads = plan.workloads.len();
+        let own = plan.workloads.iter().enumerate();
+        let own = own.map(|(number, workload)| part.clients(number, workload.clients, workload.threads).len());
+        let shape = told.ceiling.map(|route| Shape {
+            route,
+            clients: own.sum(),
+            threads: part.threads().iter().map(ExactSizeIterator::len).sum(),
+        });
         let heard_of_scripts = Arc::new(dyno_lua::Heard::default());
         let load = Ready::heard_by(&heard_of_scripts.voice(), plan, part, &no_log, &self.stop);
         let said = || heard_of_scripts.said().into_iter();
         let said = || said().map(|said| format!("of the script was said: {}.", said.trim_end_matches('.')));
         let load = load.map_err(|error| failed(&error))?;
-        let mut telling = Telling::new(self.clone(), heard, sampling);
+        let mut telling = Telling::new(self.clone(), heard, told.counters, shape);
         let outcome = load.drive_part(part, &mut telling, &self.stop);
         said().for_each(|said| self.say(Report::Warning(said)));
         let mut restarted: Vec<u64> = load.counts().iter().map(|counts| counts.errors).collect();

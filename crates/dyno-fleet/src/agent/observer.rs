@@ -2,9 +2,10 @@
 
 use super::sampling::{self, Sampling};
 use super::{Agent, Heard};
-use crate::protocol::{Connections, Event, Report};
+use crate::protocol::{Connections, Event, HostCeiling, Report};
+use dyno_ceiling::nearest_here;
 use dyno_engine::{ClientEvent, Connected, Found, Observer};
-use dyno_record::Interval;
+use dyno_record::{Interval, Shape};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -17,17 +18,20 @@ pub(super) struct Telling<'a> {
     agent: Agent,
     heard: &'a Receiver<Heard>,
     sampled: bool,
+    /// How the part of the load is made whose ceiling is asked for.
+    shape: Option<Shape>,
     sampling: Option<Sampling>,
     /// Why the controller is not there any more.
     gone: Option<String>,
 }
 
 impl<'a> Telling<'a> {
-    pub fn new(agent: Agent, heard: &'a Receiver<Heard>, sampled: bool) -> Self {
+    pub fn new(agent: Agent, heard: &'a Receiver<Heard>, sampled: bool, shape: Option<Shape>) -> Self {
         Self {
             agent,
             heard,
             sampled,
+            shape,
             sampling: None,
             gone: None,
         }
@@ -65,6 +69,22 @@ impl<'a> Telling<'a> {
         }
     }
 
+    /// What dyno does at most here, if that is asked for and known.
+    fn ceiling(&self, connected: &Connected) -> Option<HostCeiling> {
+        let transport = connected.transports.first().map(ToString::to_string);
+        match nearest_here(self.shape?, &transport.unwrap_or_default()) {
+            Ok(point) => point.map(|point| HostCeiling {
+                statements_per_s: point.tps,
+                shape: point.shape,
+            }),
+            Err(error) => {
+                let told = format!("its ceiling could not be read: {error}.");
+                self.agent.say(Report::Warning(told));
+                None
+            }
+        }
+    }
+
     fn give_up(&mut self, reason: String) {
         self.gone.get_or_insert(reason);
         self.agent.stop.request();
@@ -89,6 +109,7 @@ impl Observer for Telling<'_> {
             total: connected.total,
             transports: connected.transports.iter().map(ToString::to_string).collect(),
             fallback: connected.fallback.clone(),
+            ceiling: self.ceiling(connected),
         }));
         let Some(at_ns) = self.start_ns() else { return };
         // What takes time comes before the instant.

@@ -13,7 +13,7 @@ mod outcome;
 mod statements;
 
 use crate::clock::{Clock, Comparison, Trip};
-use crate::protocol::{Connections, Ended, Event, Hello, Order, PROTOCOL, Report, version};
+use crate::protocol::{Connections, Ended, Event, Hello, HostCeiling, Order, PROTOCOL, Report, Told, version};
 use crate::share::Share;
 use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
@@ -60,6 +60,8 @@ struct Agent {
     clock: Comparison,
     state: State,
     late: Option<Duration>,
+    /// What dyno does at most there, as far as it was measured.
+    ceiling: Option<HostCeiling>,
     /// Up to when it has told of its part of the load.
     told: Duration,
     gap: Option<Gap>,
@@ -153,6 +155,7 @@ impl Fleet {
             clock: Comparison::default(),
             state: State::Connecting,
             late: None,
+            ceiling: None,
             told: Duration::ZERO,
             gap: None,
             warnings: Vec::new(),
@@ -172,7 +175,7 @@ impl Fleet {
         self.agents.iter().map(|agent| (&agent.host, &agent.hello))
     }
 
-    /// Drives a load of which each agent has the share of its number. A raised `stop` ends it early. When it is over
+    /// Drives a load of which each agent has the share of its number, and `told` what it tells beside. A raised `stop` ends it early. When it is over
     /// the agents are gone.
     ///
     /// # Errors
@@ -182,7 +185,7 @@ impl Fleet {
         plan: &LoadPlan,
         shares: Vec<Share>,
         on_lost: OnLostHost,
-        sampling: bool,
+        told: Told,
         observer: &mut dyn FleetObserver,
         stop: &Stop,
     ) -> Result<(Outcome, Vec<HostOutcome>), FleetError> {
@@ -194,7 +197,7 @@ impl Fleet {
             agent.link.order(Order::Load {
                 plan: bytes.clone(),
                 part: share.part.clone(),
-                sampling,
+                told,
             });
         }
         drop(bytes);
@@ -213,6 +216,7 @@ impl Fleet {
             hello: agent.hello,
             share,
             late: agent.late,
+            ceiling: agent.ceiling,
             clock: agent.clock,
             gap: agent.gap,
             warnings: agent.warnings,
@@ -279,7 +283,10 @@ impl Fleet {
                     agent.link.ping();
                 }
             }
-            Report::Connected(connections) => agent.state = State::Connected(connections),
+            Report::Connected(connections) => {
+                agent.ceiling = connections.ceiling;
+                agent.state = State::Connected(connections);
+            }
             Report::Failed(reason) => return Err(self.failed(number, reason)),
             Report::Done(ended) => {
                 let reason = ended.early.as_ref().map(outcome::words);

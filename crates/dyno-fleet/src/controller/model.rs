@@ -1,7 +1,7 @@
 //! What a fleet is told, and tells.
 
 use crate::clock::Comparison;
-use crate::protocol::Hello;
+use crate::protocol::{Hello, HostCeiling};
 use crate::share::{Share, ShareError};
 use crate::start::{Host, HostError, RayError, StartError};
 use dyno_engine::Observer;
@@ -102,6 +102,8 @@ pub struct HostOutcome {
     pub share: Share,
     /// How long after the agreed instant it began, by its own clock; `None` if it never said.
     pub late: Option<Duration>,
+    /// What dyno does at most there, as far as it was measured there.
+    pub ceiling: Option<HostCeiling>,
     /// How its clock compares.
     pub clock: Comparison,
     /// How far its time of day was ahead of ours before the load, in nanoseconds.

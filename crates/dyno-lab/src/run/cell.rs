@@ -8,12 +8,13 @@ use super::ready::Ready;
 use super::reserved::Reserved;
 use super::servers::{CellServer, CellServers};
 use super::target::{clients, lexis};
-use super::{Entry, Progress, RunError, RunRecording, begun_again, data};
+use super::{Entry, Progress, RunError, RunRecording, begun_again, ceiling, data};
 use super::{turns, workload};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
 use dyno_archive::{CampaignWriter, Turns, Verdict, Versus};
 use dyno_engine::{Ending, Outcome, Part, Stop, ThreadOptions};
+use dyno_fleet::protocol::Told;
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
 use dyno_lua::Heard;
 use dyno_script::Lexis;
@@ -127,6 +128,14 @@ impl Bench<'_> {
             preparation: Some(ready.preparation.clone()),
             stop: self.stop,
         };
+        let told = Told {
+            counters: self.sampling,
+            ceiling: ready
+                .database
+                .reach()
+                .has_ceiling()
+                .then(|| ceiling::of(ready.database.route())),
+        };
         let connecting = match clients(experiment) {
             1 => "Connecting 1 client".to_owned(),
             clients => format!("Connecting {clients} clients"),
@@ -143,7 +152,7 @@ impl Bench<'_> {
                 Ok((outcome, counts.iter().map(|counts| counts.errors).collect(), None))
             }
             Some(agents) => {
-                let driven = agents.drive(experiment, recording.observer(), &folder, self.sampling, stop)?;
+                let driven = agents.drive(experiment, recording.observer(), &folder, told, stop)?;
                 recording.driven_by(driven.hosts);
                 driven.notes.into_iter().for_each(|note| recording.note(note));
                 Ok((driven.outcome, driven.restarted, driven.loss))

@@ -2,9 +2,11 @@
 //! said of them when it is over.
 
 use super::{Recorder, RunError};
+use dyno_analysis::is_near_ceiling;
 use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved, WARMUP};
 use dyno_archive::{ArchiveError, ClockComparison, HostGap, LoadHost, LoadHostWriter, LoadShare};
 use dyno_engine::{ClientEvent, Connected, Cpus, Found, Observer, Outcome, Stop, ThreadOptions};
+use dyno_fleet::protocol::{HostCeiling, Told};
 use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
 use dyno_fleet::start::{Cluster, Host, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
@@ -131,13 +133,13 @@ impl Agents {
 }
 
 impl Ready {
-    /// Drives the load. `folder` is the run's, which gets a folder of each host.
+    /// Drives the load. `folder` is the run's, which gets a folder of each host; `told` is what agents tell beside.
     pub fn drive(
         self,
         experiment: &Resolved,
         recorder: &mut Recorder<'_>,
         folder: &Path,
-        sampling: bool,
+        told: Told,
         stop: &Stop,
     ) -> Result<Driven, RunError> {
         let Self {
@@ -155,12 +157,12 @@ impl Ready {
             recorder,
             records: names
                 .iter()
-                .map(|host| HostRecord::open(experiment, folder, host, sampling))
+                .map(|host| HostRecord::open(experiment, folder, host, told.counters))
                 .collect::<Result<_, _>>()?,
             warmup: experiment.phases().iter().position(|phase| phase.name == WARMUP),
             problems: Vec::new(),
         };
-        let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, sampling, &mut watched, stop)?;
+        let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, told, &mut watched, stop)?;
         let Watched { records, problems, .. } = watched;
         let measured_s = records.iter().map(HostRecord::measured_s).fold(0.0, f64::max);
         let mut driven = Driven {
@@ -204,7 +206,9 @@ impl Driven {
         // What limits a machine that the server shares is said of the machine.
         let is_elsewhere = boot_id().is_none_or(|here| here != host.hello.boot_id);
         let threads: usize = host.share.workloads.iter().map(|share| share.threads.len()).sum();
-        let limit = record.limit(threads, is_elsewhere);
+        let limit = record
+            .limit(threads, is_elsewhere)
+            .or_else(|| near_ceiling(record.statements as f64 / measured_s, host.ceiling?));
         if let Some(limit) = &limit {
             self.notes.push(format!("Load host {name} was the limit: {limit}."));
         }
@@ -257,6 +261,7 @@ impl Driven {
                 drift_us: drift.as_secs_f64() * 1e6,
                 uncertainty_us: uncertainty.as_secs_f64() * 1e6,
             },
+            ceiling_per_s: host.ceiling.map(|ceiling| ceiling.statements_per_s),
             agent_cores: record.agent_cores(),
             idle_percent: record.idle_share().map(|share| share * 100.0),
             limit,
@@ -268,10 +273,22 @@ impl Driven {
     }
 }
 
+/// Why a host that executed so many statements per second limited the load, if it did nearly all that dyno can there.
+fn near_ceiling(statements_per_s: f64, ceiling: HostCeiling) -> Option<String> {
+    is_near_ceiling(statements_per_s, ceiling.statements_per_s).then(|| {
+        format!(
+            "it executed {statements_per_s:.0} statements per second, near the {:.0} that dyno does there at most \
+             ({}); give it less of the load or add a host",
+            ceiling.statements_per_s, ceiling.shape
+        )
+    })
+}
+
 /// What is kept of a host while the load runs.
 struct HostRecord {
     writer: LoadHostWriter,
     transactions: u64,
+    statements: u64,
     errors: u64,
     /// Begin and end of what was measured there.
     measured: Option<(Duration, Duration)>,
@@ -309,6 +326,7 @@ impl HostRecord {
         Ok(Self {
             writer: LoadHostWriter::create(folder, &host.name, phases, workloads, sampling.then_some(&series))?,
             transactions: 0,
+            statements: 0,
             errors: 0,
             measured: None,
             samples: Vec::new(),
@@ -433,6 +451,7 @@ impl FleetObserver for Watched<'_, '_> {
             record.measured = Some((start, end));
             for recording in &interval.recordings {
                 record.transactions += recording.transactions;
+                record.statements += recording.statements;
                 record.errors += recording.errors;
             }
         }
@@ -471,6 +490,25 @@ mod tests {
             .map(|(at_s, values)| (Duration::from_secs(*at_s), values.map(Some)));
         record.samples = samples.collect();
         record
+    }
+
+    #[test]
+    fn a_host_near_its_ceiling_is_the_limit() {
+        let ceiling = HostCeiling {
+            statements_per_s: 100_000.0,
+            shape: dyno_record::Shape {
+                route: dyno_record::Route::Tcp,
+                clients: 8,
+                threads: 2,
+            },
+        };
+        assert_eq!(
+            near_ceiling(85_000.0, ceiling).unwrap(),
+            "it executed 85000 statements per second, near the 100000 that dyno does there at most (tcp, 8 clients, \
+             2 threads); give it less of the load or add a host"
+        );
+        assert_eq!(near_ceiling(70_000.0, ceiling), None);
+        assert_eq!(near_ceiling(f64::NAN, ceiling), None);
     }
 
     #[test]

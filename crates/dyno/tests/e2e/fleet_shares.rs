@@ -1,6 +1,6 @@
 //! Which load hosts drive what: workloads on hosts of their own, their number as a factor, scripts in Lua, Oracle.
 
-use crate::support::{Desk, Home, RunFolder, database, run_folders};
+use crate::support::{Desk, Ended, Home, RunFolder, database, run_folders};
 use dyno_oracle_standin::{Options, Postgres, Standin};
 use std::sync::Arc;
 
@@ -98,6 +98,43 @@ fn the_number_of_hosts_is_a_factor_with_a_chart() {
     assert!(runs.iter().all(|run| clients(run).concat().iter().sum::<u64>() == 6));
     let report = desk.dyno("report --format json --output -").expect(0).stdout;
     assert!(report.contains("over hosts"), "{report}");
+    home.assert_no_server();
+}
+
+#[test]
+fn each_host_stands_beside_what_it_can_do_at_most() {
+    let (desk, home) = (Desk::new(), Home::new());
+    desk.experiment("c.toml", "clients = 2", "select 1;", "1s");
+    let run = |place: usize| {
+        desk.embedded(&home, "c.toml --local-agents 2").expect(0);
+        let record = run_folders(&desk.archive())[place].record();
+        let hosts = record["load_hosts"].as_array().unwrap().clone();
+        hosts
+            .into_iter()
+            .map(|host| host["ceiling_per_s"].as_f64())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(run(0), [None, None]);
+    let mut measure = desk.command([
+        "ceiling",
+        "--seconds",
+        "1",
+        "--clients",
+        "1,4",
+        "--threads",
+        "1",
+        "--format",
+        "json",
+    ]);
+    let measured = Ended::of(measure.env("DYNO_HOME", home.path())).expect(0).stdout;
+    let measured: serde_json::Value = serde_json::from_str(&measured).unwrap();
+    let point = measured["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|point| point["clients"] == 1 && point["route"] == "unix");
+    let tps = point.unwrap()["tps"].as_f64().unwrap();
+    assert_eq!(run(1), [Some(tps), Some(tps)]);
     home.assert_no_server();
 }
 

@@ -126,12 +126,22 @@ impl ArchiveError {
 ///
 /// If it cannot be written.
 pub fn replace_json(path: &Path, content: &impl Serialize) -> Result<(), ArchiveError> {
-    let temporary = path.with_extension("json.tmp");
+    let mut text = serde_json::to_vec_pretty(content).map_err(|error| ArchiveError::write(path)(error.into()))?;
+    text.push(b'\n');
+    replace(path, &text)
+}
+
+/// The same with any content.
+///
+/// # Errors
+///
+/// If it cannot be written; then what was there is there still.
+pub fn replace(path: &Path, content: &[u8]) -> Result<(), ArchiveError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
     let write = || -> io::Result<()> {
         let mut file = fs::File::create(&temporary)?;
-        let mut text = serde_json::to_vec_pretty(content)?;
-        text.push(b'\n');
-        file.write_all(&text)?;
+        file.write_all(content)?;
         // Else the rename could reach the disk before the content.
         file.sync_all()?;
         fs::rename(&temporary, path)

@@ -3,9 +3,11 @@
 //! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what
 //! is longer than that by nature, such as a folder's path, may exceed the width.
 
+mod answer;
 mod campaign;
 mod ceiling;
 mod cells_csv;
+mod checks;
 mod compare;
 pub mod document;
 mod examination;
@@ -26,10 +28,11 @@ pub mod plot;
 mod progress;
 mod table;
 mod terminal;
-mod versus;
 
+pub use answer::{answer, comparison_json, versus_line};
 pub use ceiling::{ceiling, ceiling_line};
 pub use cells_csv::cells_csv;
+pub use checks::{Checks, Limits, is_worse};
 pub use compare::losses;
 pub use examination::examination;
 pub use experiments::{experiments, plan};
@@ -41,4 +44,3 @@ pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
 pub use progress::{finished_run, progress_line, upcoming_line};
 pub use terminal::{campaign, comparison, overview, plans, run};
-pub use versus::{versus, versus_line};

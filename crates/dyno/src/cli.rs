@@ -234,6 +234,9 @@ pub struct VersusArguments {
     #[arg(long)]
     pub fail_if_unsure: bool,
 
+    #[command(flatten)]
+    pub pipeline: PipelineArguments,
+
     /// Size of the experiment; full is the published one
     #[arg(long, value_enum, default_value_t = SizeName::Small)]
     pub size: SizeName,
@@ -256,6 +259,18 @@ pub struct VersusArguments {
 
     #[command(flatten)]
     pub archive: ArchiveArgument,
+}
+
+/// What a pipeline is told beside the exit code.
+#[derive(Args, Debug)]
+pub struct PipelineArguments {
+    /// File to write the verdicts to as a JUnit report, in which each measure is a test
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// File to write the answer and the verdicts to in Markdown, for the summary of a pipeline
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 }
 
 /// Where campaigns are kept.
@@ -351,6 +366,9 @@ pub struct CompareArguments {
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub pipeline: PipelineArguments,
 
     #[command(flatten)]
     pub archive: ArchiveArgument,

@@ -2,10 +2,10 @@
 
 use crate::cli::{CompareArguments, ComparisonFormat};
 use crate::failure::Failure;
-use crate::{look, say};
+use crate::{look, pipeline, say};
 use dyno_analysis::comparison;
 use dyno_archive::{Archive, Campaign};
-use dyno_report::{self as report, document, html};
+use dyno_report::{self as report, Checks, Limits, document, html};
 
 /// `dyno compare`.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
@@ -19,7 +19,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let comparison = comparison::compare(&baseline, &candidate);
     let text = match arguments.format {
         ComparisonFormat::Text => report::comparison(&baseline, &candidate, &comparison),
-        ComparisonFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
+        ComparisonFormat::Json => report::comparison_json(&comparison)?,
         ComparisonFormat::Html => html::page(&document::of_comparison(&baseline, &candidate, &comparison))?,
     };
     match &arguments.output {
@@ -28,9 +28,19 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         }
         None => say::result(&text)?,
     }
+    let limits = Limits {
+        worse: arguments.fail_if_worse,
+        unsure: false,
+    };
+    let told = pipeline::tell(&arguments.pipeline, &Checks::of_comparison(&comparison, limits));
+    pipeline::both(judge(arguments, &comparison), told)
+}
+
+/// What the caller wants to be told of by the exit code.
+fn judge(arguments: &CompareArguments, comparison: &comparison::Comparison) -> Result<(), Failure> {
     // A gate that saw nothing must not let anything pass.
     if comparison.verdict_counts().all() == 0 {
-        let (one, other) = (baseline.name(), candidate.name());
+        let (one, other) = (&comparison.baseline.name, &comparison.candidate.name);
         return Err(format!(
             "nothing could be compared: {one} and {other} have no complete runs of the same cell and workload in the \
              same kind of loop"
@@ -38,7 +48,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         .into());
     }
     match arguments.fail_if_worse {
-        Some(least) => gate(&comparison, least),
+        Some(least) => gate(comparison, least),
         None => Ok(()),
     }
 }

@@ -39,6 +39,15 @@ impl Failure {
         }
     }
 
+    /// What there is to say, unless it is said already.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::SetUp(message) | Self::Gate(message) | Self::Unsure(message) => Some(message),
+            Self::PartWay(message) => message.as_deref(),
+            Self::Said => None,
+        }
+    }
+
     /// Says what there is to say and gives the exit code. `words` are those that were typed: an address among them
     /// that stands in the wrong place is repeated as what it was taken for.
     pub fn report(self, words: &[OsString]) -> ExitCode {

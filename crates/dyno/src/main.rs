@@ -13,6 +13,7 @@ mod failure;
 mod interrupt;
 mod live;
 mod look;
+mod pipeline;
 mod report;
 mod run;
 mod say;

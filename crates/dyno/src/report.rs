@@ -3,7 +3,7 @@
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::{look, say};
-use dyno_archive::{Archive, Campaign};
+use dyno_archive::{Archive, Campaign, replace};
 use dyno_report::document::{self, model::Detail, model::Document};
 use dyno_report::{Picture, cells_csv, html, markdown, pictures};
 use std::fs;
@@ -22,6 +22,26 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         ReportFormat::Csv => output.write("csv", &cells_csv(&only(campaigns, arguments)?)?),
         ReportFormat::Md => output.write_paper(&document()?),
         ReportFormat::Svg => output.write_pictures(&pictures(&document()?)?),
+    }
+}
+
+/// Writes the report of a campaign that has just ended into its folder, and says where it is. Where that is not possible
+/// nothing that was measured is lost, so it is told and no failure.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn of_ended(campaign: &Campaign) -> Result<(), Failure> {
+    let file = campaign.path.join("report.html");
+    let page = html::page(&document::of_campaign(campaign, Detail::Full)).map_err(|error| error.to_string());
+    let written = page.and_then(|page| replace(&file, page.as_bytes()).map_err(|error| error.to_string()));
+    match written {
+        Ok(()) => say::result(&format!("\nThe report is {}", file.display())),
+        Err(why) => {
+            say::aside(&format!(
+                "note: there is no report: {why}; dyno report --output FILE writes it elsewhere"
+            ));
+            Ok(())
+        }
     }
 }
 

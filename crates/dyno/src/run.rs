@@ -129,12 +129,15 @@ pub fn make(
         page.close();
     }
     let finished = finished?;
-    let told = if finished.planned > 1
-        && let Some(campaign) = Archive::new(archive).campaign(&finished.campaign.to_string_lossy())
-    {
-        told.and(say::result(&format!("\n{}", report::overview(&campaign))))
-    } else {
-        told
+    let told = match Archive::new(archive).campaign(&finished.campaign.to_string_lossy()) {
+        Some(campaign) => {
+            let overview = match finished.planned {
+                ..=1 => Ok(()),
+                _ => say::result(&format!("\n{}", report::overview(&campaign))),
+            };
+            told.and(overview).and(crate::report::of_ended(&campaign))
+        }
+        None => told,
     };
     if finished.missing + finished.faulty == 0 {
         // What was measured is in the archive.

@@ -2,14 +2,15 @@
 
 use crate::cli::VersusArguments;
 use crate::failure::Failure;
+use crate::pipeline;
 use crate::run::{make, new_seed};
-use dyno_archive::{Archive, Turns, Verdict, Versus};
+use dyno_archive::{Archive, Campaign, Turns, Verdict, Versus};
 use dyno_engine::ThreadOptions;
 use dyno_lab::command::redacted;
 use dyno_lab::experiment;
 use dyno_lab::run::turns::in_turns;
 use dyno_lab::run::{self, Request};
-use dyno_report as report;
+use dyno_report::{self as report, Checks, Limits, is_worse};
 
 /// `dyno versus`.
 pub fn versus(arguments: &VersusArguments) -> Result<(), Failure> {
@@ -42,34 +43,39 @@ pub fn versus(arguments: &VersusArguments) -> Result<(), Failure> {
         },
         environment: &environment,
     };
-    let mut made = None;
-    make(&request.archive, false, |progress, stop, emergency| {
+    pipeline::check(&arguments.pipeline)?;
+    let mut folder = None;
+    let made = make(&request.archive, false, |progress, stop, emergency| {
         let finished = run::run(&request, progress, stop, emergency)?;
-        made = Some(finished.campaign.clone());
+        folder = Some(finished.campaign.clone());
         Ok(finished)
-    })?;
-    let campaign = made.and_then(|path| Archive::new(&request.archive).campaign(&path.to_string_lossy()));
-    match campaign.and_then(|campaign| Versus::read(&campaign.path)) {
-        Some(versus) => judge(arguments, &versus),
-        None => Ok(()),
+    });
+    let campaign = folder.and_then(|path| Archive::new(&request.archive).campaign(&path.to_string_lossy()));
+    let known = campaign.and_then(|campaign| Versus::read(&campaign.path).map(|versus| (campaign, versus)));
+    let Some((campaign, versus)) = known else {
+        return made;
+    };
+    let limits = Limits {
+        worse: arguments.fail_if_worse,
+        unsure: arguments.fail_if_unsure,
+    };
+    let mut checks = Checks::of_versus(&campaign, &versus, limits);
+    if let Err(failure) = &made {
+        checks.broken(failure.message().unwrap_or("interrupted"));
     }
+    let told = pipeline::tell(&arguments.pipeline, &checks);
+    pipeline::both(made.and_then(|()| judge(&campaign, &versus, limits)), told)
 }
 
 /// What the caller wants to be told of by the exit code.
-fn judge(arguments: &VersusArguments, versus: &Versus) -> Result<(), Failure> {
-    let sentence = report::versus(versus);
-    let worse = match versus.ratio(versus.measure) {
-        Some(ratio) if versus.measure == dyno_archive::Measure::Throughput => 1.0 - ratio.ratio,
-        Some(ratio) => ratio.ratio - 1.0,
-        None => 0.0,
-    };
-    let decided = matches!(versus.answer, Verdict::Higher | Verdict::Lower);
-    match arguments.fail_if_worse {
-        Some(least) if decided && worse > 0.0 && worse >= least => Err(Failure::Gate(format!(
-            "worse by at least {} %: {sentence}",
+fn judge(campaign: &Campaign, versus: &Versus, limits: Limits) -> Result<(), Failure> {
+    let answer = report::answer(campaign).unwrap_or_default();
+    match limits.worse {
+        Some(least) if is_worse(versus, limits.worse) => Err(Failure::Gate(format!(
+            "worse by at least {} %: {answer}",
             least * 100.0
         ))),
-        _ if arguments.fail_if_unsure && versus.answer == Verdict::Unknown => Err(Failure::Unsure(sentence)),
+        _ if limits.unsure && versus.answer == Verdict::Unknown => Err(Failure::Unsure(answer)),
         _ => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ use super::latency::{OVER_RUNS, loop_words, percentile_curves};
 use super::model::{Block, Caution, Document, Figure, FigureData, Headline, Lane, Section, Span, SpanKind, Timeline};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
+use crate::answer::answer_of_comparison;
 use crate::compare::{conclusion, named, overall, ratio, verdict};
 use crate::figures::{one_line, rate, time};
 use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, WorkloadComparison};
@@ -41,6 +42,7 @@ pub fn of_comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Com
 pub fn in_brief(baseline: &Campaign, candidate: &Campaign, comparison: &Comparison) -> Document {
     Document {
         title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
+        answer: Some(answer_of_comparison(comparison)),
         headlines: headlines(comparison),
         warnings: cautions(comparison, "").collect(),
         sections: vec![Section {

@@ -57,6 +57,7 @@ pub use series::Grid;
 pub use throughput::Throughput;
 pub use waits::Waits;
 
+use crate::answer::{answer, answer_of_comparison};
 use crate::compare::{conclusion, overall};
 use crate::figures::one_line;
 use campaign::Together;
@@ -201,6 +202,9 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     }
     let all = Together::new(campaigns, &recorded, baseline);
     let mut document = document(campaigns);
+    if let [campaign] = campaigns {
+        document.answer = answer(campaign);
+    }
     document.headlines = all.headlines();
     document.warnings = cautions.all();
     document.sections = all.sections();
@@ -208,12 +212,15 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         && let Some(versus) = Versus::read(&campaign.path)
     {
         // What is said of runs that were made one after the other does not hold of these.
-        document.headlines = vec![versus::headline(&versus)];
+        document.headlines.clear();
         document.sections.insert(0, versus::section_of(&versus));
     }
     if let Some(base) = baseline.and_then(|baseline| campaigns.get(baseline)) {
         for campaign in campaigns.iter().filter(|campaign| campaign.path != base.path) {
             let comparison = compare(base, campaign);
+            if campaigns.len() == 2 {
+                document.answer = Some(answer_of_comparison(&comparison));
+            }
             let mut section = comparison::section(&comparison::id_among_others(&comparison), &comparison);
             let words = format!("Verdict on B: {}. {}", overall(&comparison), conclusion(&comparison));
             section.blocks.insert(1, paragraph(words));

@@ -26,6 +26,9 @@ pub enum Detail {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Document {
+    /// What it answers, in one sentence, or why it does not; `null` if it compares nothing.
+    #[serde(default)]
+    pub answer: Option<String>,
     /// [`FORMAT`].
     pub format: u32,
     /// The dyno that made it.

@@ -1,9 +1,9 @@
 //! The part of a report that says what two variants measured in turn say about each other.
 
-use super::model::{Headline, Section, Table, Value};
+use super::model::{Section, Table, Value};
 use super::parts::{paragraph, section, table};
 use super::table::{number, text, words};
-use crate::versus::{name, names, versus as sentence};
+use crate::answer::name;
 use dyno_archive::Versus;
 
 /// How the figures came about.
@@ -11,14 +11,6 @@ const HOW: &str = "Both were up at the same time, and the load went to one or th
                    whose order was drawn; the begin of each slice does not count. Each ratio is of slices next to each \
                    other. Its interval holds at 95 % whenever it is looked at, so measuring could end as soon as it \
                    was known what was asked.";
-
-/// The answer.
-pub(super) fn headline(versus: &Versus) -> Headline {
-    Headline {
-        verdict: sentence(versus),
-        ..Headline::default()
-    }
-}
 
 /// Every ratio.
 pub(super) fn section_of(versus: &Versus) -> Section {
@@ -33,14 +25,11 @@ pub(super) fn section_of(versus: &Versus) -> Section {
         number("at least", "%"),
         number("at most", "%"),
     ];
-    let [baseline, candidate] = names(versus);
     let ratios = Table {
-        caption: format!("{candidate} beside {baseline}"),
+        caption: format!("{} beside {}", versus.candidate, versus.baseline),
         columns,
         rows: rows.collect(),
     };
-    let blocks = std::iter::once(paragraph(sentence(versus)))
-        .chain(table(ratios))
-        .chain([paragraph(HOW)]);
+    let blocks = table(ratios).into_iter().chain([paragraph(HOW)]);
     section("versus", "Verdict", blocks.collect())
 }

@@ -18,6 +18,7 @@ pub(super) fn split(document: &Document) -> (Document, Figures<'_>) {
         .collect();
     let document = Document {
         sections,
+        answer: document.answer.clone(),
         format: document.format,
         dyno_version: document.dyno_version.clone(),
         created: document.created.clone(),

@@ -9,6 +9,9 @@ use std::fmt::Write;
 #[must_use]
 pub fn paper(document: &Document, picture: impl Fn(&str) -> Option<String>) -> String {
     let mut paper = format!("# {}\n\n", text(&document.title));
+    if let Some(answer) = &document.answer {
+        paragraph(&mut paper, &format!("**{}**", text(answer)));
+    }
     if let Some(question) = &document.question {
         paragraph(&mut paper, &format!("*{}*", text(question)));
     }
@@ -63,6 +66,14 @@ pub fn paper(document: &Document, picture: impl Fn(&str) -> Option<String>) -> S
         text(&document.created)
     );
     paper
+}
+
+/// An answer with the table that it rests on, as a part of a page of others.
+pub(crate) fn in_short(title: &str, answer: &str, rows: &Table) -> String {
+    let mut part = format!("## {}\n\n", text(title));
+    paragraph(&mut part, &format!("**{}**", text(answer)));
+    table(&mut part, rows);
+    part
 }
 
 fn chapter(paper: &mut String, section: &Section, level: usize, picture: &impl Fn(&str) -> Option<String>) {
@@ -225,6 +236,7 @@ mod tests {
         };
         Document {
             title: "Updates".to_owned(),
+            answer: Some("8 clients are 7 % faster than 4 <b>*on* pk_update</b>.".to_owned()),
             question: Some("How many?".to_owned()),
             created: "2026-11-22T06:00:00Z".to_owned(),
             dyno_version: "0.1.0".to_owned(),

@@ -1,8 +1,8 @@
 //! A document as plain text, for a terminal: what is marked as brief, and of figures nothing, which `--plot` draws.
 //!
 //! What is said, with which figures, is the document's; here it is only laid out: titles are underlined, tables are
-//! set in, and lines are broken at [`WIDTH`](crate::table::WIDTH). In a terminal the last lines are read first. So what
-//! to keep in mind and the results in a few sentences come last.
+//! set in, and lines are broken at [`WIDTH`](crate::table::WIDTH). The answer comes first. In a terminal the last lines
+//! are read next, so what to keep in mind and the results in a few sentences come last.
 //!
 //! Some texts are of no document: lines about what goes on ([`crate::progress_line`] and its like) are gone when a run
 //! is over, and where a run lies on this machine is nobody else's business.
@@ -90,7 +90,7 @@ pub fn comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Compar
 
 /// All that is brief in `document`.
 fn text(document: &Document) -> String {
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = document.answer.iter().map(|answer| paragraph("", answer)).collect();
     let about = [Some(&document.title), document.question.as_ref()];
     let about = about.into_iter().flatten().filter(|words| !words.is_empty());
     parts.push(about.map(|words| paragraph("", words)).collect());

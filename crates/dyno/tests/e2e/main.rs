@@ -10,6 +10,7 @@ mod around;
 mod builtin;
 mod cache;
 mod ceiling;
+mod ci;
 mod clean;
 mod compare;
 mod doctor;

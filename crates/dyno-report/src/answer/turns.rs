@@ -1,0 +1,70 @@
+//! What two variants that were measured in turn say about each other.
+
+use super::cells::{Names, work_of};
+use super::{Known, Pair, interval, name};
+use crate::figures::duration;
+use dyno_archive::{Campaign, Ratio, Versus};
+use std::time::Duration;
+
+/// Both beside each other; `campaign` knows what they are called.
+pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
+    let names = Names::of(campaign);
+    let [baseline, candidate] =
+        [&versus.baseline, &versus.candidate].map(|level| names.of_level(&versus.factor, level));
+    let deciding = versus.ratio(versus.measure).map(known).ok_or_else(|| match versus.left_out {
+        0 => "there were too few slices to compare".to_owned(),
+        left_out => format!(
+            "there were too few slices to compare ({left_out} blocks could not be compared: a variant did nothing in \
+             them)"
+        ),
+    });
+    let others = versus.ratios.iter().filter(|ratio| ratio.measure != versus.measure);
+    Pair {
+        baseline,
+        candidate,
+        work: work_of(campaign),
+        among: None,
+        answer: versus.answer,
+        deciding,
+        others: others.copied().map(known).collect(),
+        detect: versus.detect,
+        effort: format!("after {}", time(versus.measured_s)),
+        more: versus.more_blocks.map_or_else(
+            || "if that is so, much more time would not decide it either".to_owned(),
+            |blocks| {
+                let more = time(blocks as f64 * versus.block_s);
+                format!("if that is so, about {more} more would decide it")
+            },
+        ),
+    }
+}
+
+/// What is known so far, in one line: after this time of at most so long. The servers have no names yet.
+#[must_use]
+pub fn versus_line(versus: &Versus, measured: Duration, at_most: Duration) -> String {
+    let known = versus
+        .ratio(versus.measure)
+        .map_or_else(|| "too early to say".to_owned(), |ratio| interval(known(ratio)));
+    let left = Duration::from_secs(at_most.saturating_sub(measured).as_secs());
+    let names = Names::default();
+    let [baseline, candidate] =
+        [&versus.baseline, &versus.candidate].map(|level| names.of_level(&versus.factor, level));
+    format!(
+        "{candidate} beside {baseline}: {} {known}   {} left at most",
+        name(versus.measure),
+        duration(left)
+    )
+}
+
+fn known(ratio: Ratio) -> Known {
+    Known {
+        measure: ratio.measure,
+        ratio: ratio.ratio,
+        interval: Some((ratio.low, ratio.high)),
+        differs: ratio.low > 1.0 || ratio.high < 1.0,
+    }
+}
+
+fn time(seconds: f64) -> String {
+    duration(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default())
+}

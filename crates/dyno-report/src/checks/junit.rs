@@ -1,0 +1,115 @@
+//! Checks as a JUnit report, in the form that Jenkins made common: GitLab, GitHub's actions and others read it.
+//!
+//! All text goes through the template's escaping.
+
+use super::{Checks, Outcome};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{Environment, context};
+
+impl Checks {
+    /// The checks as a JUnit report.
+    ///
+    /// # Errors
+    ///
+    /// None but for mistakes of the program.
+    pub fn junit(&self) -> Result<String, minijinja::Error> {
+        let mut environment = Environment::new();
+        environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+        // By its ending the template is known to be XML.
+        environment.add_template("junit.xml", include_str!("junit.xml"))?;
+        let checks = self.checks.iter().map(|check| {
+            context! {
+                name => allowed(&check.name),
+                found => allowed(&check.found),
+                outcome => match check.outcome {
+                    Outcome::Passed => "passed",
+                    Outcome::Failed => "failed",
+                    Outcome::Undecided => "undecided",
+                    Outcome::Broken => "broken",
+                },
+            }
+        });
+        let checks: Vec<Value> = checks.collect();
+        environment.get_template("junit.xml")?.render(context! {
+            title => allowed(&self.title),
+            answer => allowed(&self.answer),
+            failed => self.count(Outcome::Failed),
+            broken => self.count(Outcome::Broken),
+            undecided => self.count(Outcome::Undecided),
+            checks,
+        })
+    }
+}
+
+/// The text without what XML cannot hold, escaped or not.
+fn allowed(text: &str) -> String {
+    let is_allowed = |character: &char| matches!(character, ' '..='\u{7e}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
+    text.chars()
+        .map(|character| if is_allowed(&character) { character } else { ' ' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Check;
+    use super::*;
+    use proptest::prelude::*;
+    use quick_xml::Reader;
+    use quick_xml::events::Event;
+
+    fn checks(name: &str, outcome: Outcome) -> Checks {
+        Checks {
+            title: name.to_owned(),
+            answer: format!("{name} is 7 % faster."),
+            checks: vec![Check {
+                name: name.to_owned(),
+                found: format!("+7 % {name}"),
+                outcome,
+            }],
+        }
+    }
+
+    /// The attributes called `attribute` of all elements called `element`, read by a parser that is not ours.
+    fn read(xml: &str, element: &str, attribute: &str) -> Vec<String> {
+        let mut reader = Reader::from_str(xml);
+        let mut found = Vec::new();
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Eof => return found,
+                Event::Start(start) | Event::Empty(start) if start.name().as_ref() == element => {
+                    let value = start.try_get_attribute(attribute).unwrap().unwrap();
+                    found.push(
+                        value
+                            .normalized_value(quick_xml::XmlVersion::Implicit1_0)
+                            .unwrap()
+                            .into_owned(),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn every_outcome_has_its_element() {
+        let of = |outcome| checks("p99 of update", outcome).junit().unwrap();
+        insta::assert_snapshot!(of(Outcome::Failed));
+        assert_eq!(
+            read(&of(Outcome::Undecided), "skipped", "message"),
+            ["+7 % p99 of update"]
+        );
+        assert_eq!(read(&of(Outcome::Broken), "testsuite", "errors"), ["1"]);
+        let passed = of(Outcome::Passed);
+        assert!(!passed.contains("<failure") && !passed.contains("<error") && !passed.contains("<skipped"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_breaks_the_report(name in "\\PC*|.*") {
+            let xml = checks(&name, Outcome::Failed).junit().unwrap();
+            prop_assert_eq!(read(&xml, "testcase", "name"), [allowed(&name)]);
+            prop_assert!(xml.chars().all(|letter| letter == '\n' || allowed(&letter.to_string()) == letter.to_string()));
+        }
+    }
+}

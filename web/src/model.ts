@@ -6,6 +6,10 @@
  */
 export type Document = {
 /**
+ * What it answers, in one sentence, or why it does not; `null` if it compares nothing.
+ */
+answer: string | null,
+/**
  * [`FORMAT`].
  */
 format: number,

@@ -25,8 +25,8 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     }
 }
 
-/// Writes the report of a campaign that has just ended into its folder, and says where it is. Where that is not possible
-/// nothing that was measured is lost, so it is told and no failure.
+/// Writes the report of a campaign that has just ended into its folder, and says where it is. Where that is not
+/// possible nothing that was measured is lost, so it is told and no failure.
 ///
 /// # Errors
 /// Standard output cannot be written.

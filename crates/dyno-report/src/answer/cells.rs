@@ -3,6 +3,7 @@
 use super::{Known, Pair, by_runs, more_runs, of_runs};
 use crate::campaign::cells::{Cell, Levels, cells};
 use crate::campaign::kept::{follow_schedules, rate_finding, varied_rate};
+use crate::campaign::server_name;
 use crate::figures::one_line;
 use dyno_analysis::summary::over_runs;
 use dyno_archive::summary::Latency;
@@ -24,10 +25,7 @@ impl Names {
     /// What the servers of `campaign` say that they are.
     pub fn of(campaign: &Campaign) -> Self {
         let records = campaign.runs.iter().filter_map(|run| run.record.as_ref().ok());
-        let named = records.filter_map(|record| {
-            let version = record.server.get("version")?.as_str()?;
-            Some((record.cell.get(TARGET)?.clone(), one_line(version)))
-        });
+        let named = records.filter_map(|record| Some((record.cell.get(TARGET)?.clone(), server_name(record)?)));
         let servers: IndexMap<String, String> = named.collect();
         let different: IndexSet<&String> = servers.values().collect();
         Self {

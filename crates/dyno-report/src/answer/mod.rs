@@ -10,6 +10,7 @@ mod turns;
 
 pub(crate) use compared::answer_of_comparison;
 pub use compared::comparison_json;
+pub(crate) use turns::names;
 pub use turns::versus_line;
 
 use crate::figures::counted;
@@ -132,7 +133,7 @@ fn by_runs(one: usize, another: usize) -> String {
     match (one, another) {
         (1, 1) => "by one run of each".to_owned(),
         (one, another) if one == another => format!("by {one} runs of each"),
-        (one, another) => format!("by {one} runs and {another}"),
+        (one, another) => format!("by {} against {another}", counted(one as u64, "run")),
     }
 }
 

@@ -6,11 +6,15 @@ use crate::figures::duration;
 use dyno_archive::{Campaign, Ratio, Versus};
 use std::time::Duration;
 
-/// Both beside each other; `campaign` knows what they are called.
-pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
+/// What the two are called, the baseline first; `campaign` knows of servers what they call themselves.
+pub(crate) fn names(versus: &Versus, campaign: &Campaign) -> [String; 2] {
     let names = Names::of(campaign);
-    let [baseline, candidate] =
-        [&versus.baseline, &versus.candidate].map(|level| names.of_level(&versus.factor, level));
+    [&versus.baseline, &versus.candidate].map(|level| names.of_level(&versus.factor, level))
+}
+
+/// Both beside each other.
+pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
+    let [baseline, candidate] = names(versus, campaign);
     let deciding = versus.ratio(versus.measure).map(known).ok_or_else(|| match versus.left_out {
         0 => "there were too few slices to compare".to_owned(),
         left_out => format!(

@@ -11,7 +11,7 @@ pub(crate) mod whose;
 
 use crate::figures::one_line;
 use cells::{Cell, Factor, number};
-use dyno_archive::Run;
+use dyno_archive::{Run, RunRecord};
 use kept::{follow_schedules, rate_finding, varied_rate};
 
 /// A combination of levels, in the order of their factors.
@@ -136,6 +136,19 @@ pub(crate) fn knees_by_column(cells: &[Cell], rows: &Factor, columns: &[Column])
         rows.name,
         knees.join("; ")
     )]
+}
+
+/// What the server of a run calls itself, such as `PostgreSQL 18.6`; `None` if it did not say.
+pub(crate) fn server_name(record: &RunRecord) -> Option<String> {
+    // Some servers go on with what they were compiled on.
+    let version = one_line(record.server.get("version")?.as_str()?);
+    let version = version.split([',', ' ']).take(2).collect::<Vec<_>>().join(" ");
+    let product = record.traits().product;
+    // Some servers say their name with their version.
+    Some(match version.contains(&product) {
+        true => version,
+        false => format!("{product} {version}"),
+    })
 }
 
 /// Why a run does not count.

@@ -93,9 +93,10 @@ impl Checks {
         };
         let measures = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
         let record = campaign.record.as_ref();
+        let [baseline, candidate] = answer::names(versus, campaign);
         let name = record.map_or_else(|_| campaign.name(), |record| record.experiment.name.clone());
         Self {
-            title: format!("{name}: {} beside {}", versus.candidate, versus.baseline),
+            title: format!("{name}: {candidate} beside {baseline}"),
             answer: answer::answer(campaign).unwrap_or_default(),
             checks: measures.into_iter().filter_map(check).collect(),
         }

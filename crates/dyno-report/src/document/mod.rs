@@ -213,7 +213,7 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     {
         // What is said of runs that were made one after the other does not hold of these.
         document.headlines.clear();
-        document.sections.insert(0, versus::section_of(&versus));
+        document.sections.insert(0, versus::section_of(&versus, campaign));
     }
     if let Some(base) = baseline.and_then(|baseline| campaigns.get(baseline)) {
         for campaign in campaigns.iter().filter(|campaign| campaign.path != base.path) {

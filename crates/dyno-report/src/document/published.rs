@@ -4,6 +4,7 @@
 use super::model::{Detail, Section, Table, Value};
 use super::parts::{paragraph, section, table};
 use super::table::{number, text, value, words};
+use crate::campaign::server_name;
 use crate::figures::{bytes, counted, one_line};
 use dyno_analysis::published::{Beside, published_beside};
 use dyno_archive::plan::{Levels, Publication};
@@ -78,15 +79,7 @@ fn here(campaign: &Campaign) -> Option<String> {
     let record = records.find(|record| !record.server.is_null())?;
     let of = |key: &str| record.host.get(key).and_then(serde_json::Value::as_u64);
     let text = |from: &serde_json::Value, key: &str| from.get(key)?.as_str().map(one_line);
-    // Some servers go on with what they were compiled on.
-    let version = text(&record.server, "version").unwrap_or_default();
-    let version = version.split([',', ' ']).take(2).collect::<Vec<_>>().join(" ");
-    let product = record.traits().product;
-    // Some servers say their name with their version.
-    let server = match version.contains(&product) {
-        true => version,
-        false => format!("{product} {version}"),
-    };
+    let server = server_name(record).unwrap_or_else(|| record.traits().product);
     let cores = of("cores").map(|cores| counted(cores, "core"));
     let processor = text(&record.host, "cpu_model").filter(|model| !model.is_empty());
     let cores = match (cores, processor) {

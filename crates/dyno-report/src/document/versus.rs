@@ -3,8 +3,8 @@
 use super::model::{Section, Table, Value};
 use super::parts::{paragraph, section, table};
 use super::table::{number, text, words};
-use crate::answer::name;
-use dyno_archive::Versus;
+use crate::answer::{name, names};
+use dyno_archive::{Campaign, Versus};
 
 /// How the figures came about.
 const HOW: &str = "Both were up at the same time, and the load went to one or the other in slices, in blocks of four \
@@ -13,7 +13,7 @@ const HOW: &str = "Both were up at the same time, and the load went to one or th
                    was known what was asked.";
 
 /// Every ratio.
-pub(super) fn section_of(versus: &Versus) -> Section {
+pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
     let change = |ratio: f64| Value::Number(((ratio - 1.0) * 1e4).round() / 100.0);
     let rows = versus.ratios.iter().map(|ratio| {
         let ends = [ratio.ratio, ratio.low, ratio.high].map(change);
@@ -25,8 +25,9 @@ pub(super) fn section_of(versus: &Versus) -> Section {
         number("at least", "%"),
         number("at most", "%"),
     ];
+    let [baseline, candidate] = names(versus, campaign);
     let ratios = Table {
-        caption: format!("{} beside {}", versus.candidate, versus.baseline),
+        caption: format!("{candidate} beside {baseline}"),
         columns,
         rows: rows.collect(),
     };

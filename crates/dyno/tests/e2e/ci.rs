@@ -90,13 +90,12 @@ fn two_commits_of_a_schema() {
 
     let script = script_of(&block("## Two commits of a schema", "yaml"));
     let environment = [("BASE", Path::new(&base)), ("DYNO_HOME", home.path())];
-    let ended = pipeline(&desk, &script, &environment).expect(0);
-    ended
+    let ended = pipeline(&desk, &script, &environment)
+        .expect(0)
         .shows("schema = head is ")
         .shows(" % faster than schema = base on orders (");
-    let last = ended.stdout.trim_end().lines().last().unwrap();
-    let report = last.strip_prefix("The report is ").unwrap();
-    assert!(read(&desk, report).contains(" faster than schema = base on orders ("));
+    let report = fs::read_to_string(desk.path().join(ended.ends_with_report())).unwrap();
+    assert!(report.contains(" faster than schema = base on orders ("));
     assert!(
         read(&desk, "dyno.md").contains("**schema = head is "),
         "{}",

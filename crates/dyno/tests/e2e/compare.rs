@@ -86,6 +86,13 @@ fn better_worse_and_the_gate_for_a_pipeline() {
     let compare = |words: &str| desk.dyno(&format!("compare {words}"));
 
     let ended = compare(&format!("{old} {new}")).expect(0);
+    assert!(
+        ended
+            .stdout
+            .starts_with(&format!("{new} is 10 % slower than {old} on update,")),
+        "{}",
+        ended.stdout
+    );
     ended
         .shows("Verdict on B: worse")
         .shows("TPS of update, clients = 4 is 10.0 % lower");
@@ -106,6 +113,7 @@ fn better_worse_and_the_gate_for_a_pipeline() {
 
     compare(&format!("{old} {new} --format json --output compared.json")).expect(0);
     let text = std::fs::read_to_string(desk.path().join("compared.json")).unwrap();
+    assert!(text.starts_with("{\n  \"answer\": \""), "{text}");
     let compared: Value = serde_json::from_str(&text).unwrap();
     let tps = &compared["cells"][0]["workloads"][0]["measures"][0];
     assert_eq!(
@@ -123,6 +131,64 @@ fn better_worse_and_the_gate_for_a_pipeline() {
         &page[..100]
     );
     assert!(page.contains("TPS of update, clients = 4 is 10.0 % lower") && page.contains("compared-1-throughput"));
+}
+
+#[test]
+fn what_a_pipeline_reads_is_sound_whatever_names_are_like() {
+    let desk = Desk::new();
+    let old = keep(&desk, "clients = [4]", &[&around(10_000.0)]);
+    let new = keep(&desk, "clients = [4]", &[&around(9_000.0)]);
+    let hostile = "a<b>&\"c'|*d*";
+    std::fs::rename(desk.archive().join(new), desk.archive().join(hostile)).unwrap();
+    let words = [
+        "compare",
+        &old,
+        hostile,
+        "--fail-if-worse",
+        "5%",
+        "--junit",
+        "j.xml",
+        "--markdown",
+        "m.md",
+    ];
+    Ended::of(&mut desk.command(words))
+        .expect(3)
+        .says("worse by at least 5 %");
+    let read = |file: &str| std::fs::read_to_string(desk.path().join(file)).unwrap();
+    // TPS and p99 are what can fail.
+    let (xml, paper) = (read("j.xml"), read("m.md"));
+    assert!(
+        xml.contains("tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"0\""),
+        "{xml}"
+    );
+    assert!(
+        xml.contains("a&lt;b&gt;&amp;&quot;c&#x27;|*d* against ") && !xml.contains("<b>"),
+        "{xml}"
+    );
+    assert!(
+        paper.starts_with("## a&lt;b&gt;&amp;\"c'\\|\\*d\\* against "),
+        "{paper}"
+    );
+    assert!(
+        paper.contains("| TPS of update, clients = 4 | −10.0 % (") && paper.contains(", worse | failed |"),
+        "{paper}"
+    );
+
+    // What cannot be written is told, and what was found counts more.
+    let full = |limit: &str| {
+        let words = [
+            "compare",
+            &old,
+            hostile,
+            "--fail-if-worse",
+            limit,
+            "--junit",
+            "/dev/full",
+        ];
+        Ended::of(&mut desk.command(words))
+    };
+    full("5%").expect(3).says("note: cannot write /dev/full");
+    full("50%").expect(1).says("error: cannot write /dev/full");
 }
 
 #[test]

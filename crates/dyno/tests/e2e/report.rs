@@ -1,6 +1,6 @@
 //! `dyno report`: documents of what was measured.
 
-use crate::support::{Desk, database};
+use crate::support::{Desk, Ended, database};
 use std::fs;
 
 #[test]
@@ -31,6 +31,25 @@ fn a_run_in_every_form() {
 
     let paper = desk.dyno("report --format md --output - --run 1").expect(0).stdout;
     assert!(paper.starts_with("# ") && paper.contains("## Definitions"), "{paper}");
+}
+
+#[test]
+fn a_campaign_leaves_its_report_however_it_ends() {
+    let (desk, database) = (Desk::new(), database("e2e_report_left"));
+    let page = |ended: &Ended| fs::read_to_string(desk.path().join(ended.ends_with_report())).unwrap();
+    desk.experiment("one.toml", "", "select 1;", "300ms");
+    let alone = desk.on(&database.target(), ["one.toml"]).expect(0);
+    assert!(!page(&alone).contains("class=\"answer\""), "it compares nothing");
+    let two = desk
+        .on(&database.target(), ["one.toml", "--set", "clients=1,2"])
+        .expect(0);
+    two.shows("clients = 2 beside clients = 1 on one: not decided by one run of each; throughput ");
+    desk.experiment("wrong.toml", "", "select 1 / (random() * 0)::int;", "300ms");
+    let failed = desk
+        .on(&database.target(), ["wrong.toml", "--set", "clients=1,2"])
+        .expect(2);
+    assert!(page(&failed).contains("There is no answer on wrong, because no run is complete."));
+    failed.says("error: ");
 }
 
 #[test]

@@ -185,6 +185,15 @@ impl Ended {
         assert!(words.join(" ").contains(text), "not shown: {text}\n{}", self.stdout);
         self
     }
+
+    /// Where the report lies, which the last line on standard output has to say.
+    #[track_caller]
+    pub fn ends_with_report(&self) -> PathBuf {
+        let last = self.stdout.lines().last().unwrap_or_default();
+        let path = last.strip_prefix("The report is ");
+        path.map(PathBuf::from)
+            .unwrap_or_else(|| panic!("no report:\n{}", self.stdout))
+    }
 }
 
 impl From<Output> for Ended {

@@ -148,7 +148,7 @@ fn of_more_cells_the_best_is_told_beside_the_next() {
     assert_eq!(
         of_runs(factor, &[&one[..3], &times(0.5)[..3], &times(1.001)[..3]]),
         "Which of 3 is best on updates is not decided by 3 runs of each: clients = 16 beside clients = 1, the next: \
-         throughput −1.7 to +1.9 %, 95 %; even 100 more runs of each would hardly decide it."
+         throughput −1.9 to +2.1 %, 95 %; even 100 more runs of each would hardly decide it."
     );
 }
 

@@ -21,8 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A controller of which nothing is heard for so long is gone.
-pub const SILENCE: Duration = Duration::from_secs(30);
+/// A controller of which nothing is heard for so long is gone. That is longer than a controller waits for its agents,
+/// so none ends that is still waited for, but not by much: what a given-up agent drives disturbs the others, and is
+/// counted by nobody.
+pub const SILENCE: Duration = Duration::from_secs(15);
 
 /// So long a load may take to end when the controller is gone; then the process ends without it.
 const GRACE: Duration = Duration::from_secs(2);

@@ -91,7 +91,7 @@ pub struct Comparison {
     window: Vec<Trip>,
     /// Before the load.
     before: Option<Offset>,
-    /// The one that differs most from that before, of all measured since.
+    /// The one that differs most from that before, of all measured since, as far as they are certain.
     farthest: Option<Offset>,
     /// The last one.
     last: Option<Offset>,
@@ -121,7 +121,11 @@ impl Comparison {
             (self.before, self.last) = (Some(offset), Some(offset));
             return;
         };
-        let far = |offset: Offset| offset.offset_ns.abs_diff(before.offset_ns);
+        // What was under way while the network was cut may differ by half of the cut: what is uncertain is beaten by
+        // whatever is known better, even if it differs less.
+        let far = |offset: Offset| {
+            i128::from(offset.offset_ns.abs_diff(before.offset_ns)) - 2 * i128::from(offset.uncertainty_ns)
+        };
         if self.farthest.is_none_or(|farthest| far(offset) > far(farthest)) {
             self.farthest = Some(offset);
         }
@@ -186,6 +190,23 @@ mod tests {
             prop_assert!(offset.offset_ns.abs_diff(ahead_ns) <= offset.uncertainty_ns, "{offset:?}");
             let least = trips.iter().map(|(there_ns, back_ns)| there_ns + back_ns).min().unwrap();
             prop_assert_eq!(offset.uncertainty_ns, least.div_ceil(2));
+        }
+
+        #[test]
+        fn what_took_long_is_no_drift(
+            ahead_ns in -1_000_000_000_i64..1_000_000_000,
+            before in (0_u64..1_000_000, 0_u64..1_000_000),
+            // Some go through a network that is cut for up to ten seconds.
+            since in prop::collection::vec((0_u64..10_000_000_000, 0_u64..10_000_000_000), 1..6),
+            one_of_them in (0_u64..1_000_000, 0_u64..1_000_000),
+        ) {
+            let mut comparison = Comparison::default();
+            for (there_ns, back_ns) in [before].into_iter().chain(since).chain([one_of_them]) {
+                comparison.add(trip(1_000_000_000, there_ns, back_ns, ahead_ns));
+                comparison.close();
+            }
+            let longest_ns = before.0 + before.1 + one_of_them.0 + one_of_them.1;
+            prop_assert!(comparison.drift_ns() <= longest_ns + 2, "{comparison:?}");
         }
 
         #[test]

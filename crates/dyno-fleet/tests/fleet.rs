@@ -84,6 +84,8 @@ fn quick(clients: usize, lasts_ms: u64) -> LoadPlan {
 
 #[derive(Default)]
 struct Keep {
+    /// How long it takes to keep the tenth interval.
+    stands_still: Duration,
     intervals: Vec<Interval>,
     of_hosts: Vec<Vec<Interval>>,
     samples: usize,
@@ -99,6 +101,9 @@ impl Observer for Keep {
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         self.intervals.push(interval.clone());
+        if self.intervals.len() == 10 {
+            std::thread::sleep(self.stands_still);
+        }
         ControlFlow::Continue(())
     }
 
@@ -200,13 +205,22 @@ fn patience(silence_s: u64) -> Patience {
 
 fn drive(
     fleet: Fleet,
+    plan: LoadPlan,
+    on_lost: OnLostHost,
+    stop: &Stop,
+) -> (dyno_engine::Outcome, Vec<HostOutcome>, Keep) {
+    drive_for(Keep::default(), fleet, plan, on_lost, stop)
+}
+
+fn drive_for(
+    mut keep: Keep,
+    fleet: Fleet,
     mut plan: LoadPlan,
     on_lost: OnLostHost,
     stop: &Stop,
 ) -> (dyno_engine::Outcome, Vec<HostOutcome>, Keep) {
     let weights = vec![1.0; fleet.hellos().count()];
     let shares = share_out(&mut plan, &weights, &[]).unwrap();
-    let mut keep = Keep::default();
     let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, TOLD, &mut keep, stop).unwrap();
     (outcome, hosts, keep)
 }
@@ -371,6 +385,24 @@ fn an_agent_of_which_nothing_is_heard_is_not_waited_for() {
             }
         }
     }
+}
+
+#[test]
+fn a_controller_that_stands_still_loses_nobody() {
+    let stop = Stop::new();
+    let (channels, _threads): (Vec<_>, Vec<_>) = ["a", "b", "c"].map(agent).into_iter().unzip();
+    let fleet = Fleet::of(channels, patience(2), &stop).unwrap();
+    let keep = Keep {
+        stands_still: Duration::from_secs(4),
+        ..Keep::default()
+    };
+    let (outcome, hosts, keep) = drive_for(keep, fleet, quick(6, 7_000), OnLostHost::Continue, &stop);
+    assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+    for host in hosts {
+        assert_eq!(host.gap, None, "{}", host.host.name);
+    }
+    assert_eq!(keep.intervals.len(), 70);
+    assert!(keep.of_hosts.iter().all(|host| host.len() == 70));
 }
 
 #[test]

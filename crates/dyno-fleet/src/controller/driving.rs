@@ -54,8 +54,7 @@ impl<'a> Driving<'a> {
                 Ok((number, Said::Gone(reason))) => self.lose(number, reason),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
-            let silent: Vec<_> = self.fleet.silent().collect();
-            for number in silent {
+            for number in self.fleet.silent() {
                 self.lose(number, self.fleet.silence());
             }
             if (stop.requested() || self.lost.is_some() || self.has_broken()) && !self.stopped {

@@ -13,7 +13,9 @@ mod outcome;
 mod statements;
 
 use crate::clock::{Clock, Comparison, Trip};
-use crate::protocol::{Connections, Ended, Event, Hello, HostCeiling, Order, PROTOCOL, Report, Told, version};
+use crate::protocol::{
+    Connections, Ended, Event, HEARTBEAT, Hello, HostCeiling, Order, PROTOCOL, Report, Told, version,
+};
 use crate::share::Share;
 use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
@@ -49,6 +51,8 @@ pub struct Fleet {
     patience: Patience,
     /// What clients have come upon so far.
     statements: Statements,
+    /// When it was looked last whether the agents are there.
+    looked: Instant,
 }
 
 /// An agent as the controller knows it.
@@ -167,6 +171,7 @@ impl Fleet {
             epoch_ns,
             patience,
             statements: Statements::default(),
+            looked: Instant::now(),
         })
     }
 
@@ -191,9 +196,7 @@ impl Fleet {
     ) -> Result<(Outcome, Vec<HostOutcome>), FleetError> {
         let bytes = dyno_load::to_bytes(plan)?;
         self.hear_idle()?;
-        let now = Instant::now();
         for (agent, share) in self.agents.iter_mut().zip(&shares) {
-            agent.heard = now;
             agent.link.order(Order::Load {
                 plan: bytes.clone(),
                 part: share.part.clone(),
@@ -259,8 +262,8 @@ impl Fleet {
                 Ok((number, Said::Gone(reason))) => return Err(self.failed(number, reason)),
                 Err(_) => {}
             }
-            if let Some(number) = self.silent().next() {
-                return Err(self.failed(number, self.silence()));
+            if let Some(number) = self.silent().first() {
+                return Err(self.failed(*number, self.silence()));
             }
         }
         self.agents.iter_mut().for_each(|agent| agent.clock.close());
@@ -396,15 +399,22 @@ impl Fleet {
         }
     }
 
-    /// The agents that are to be there and of which nothing was heard for too long.
-    fn silent(&self) -> impl Iterator<Item = usize> {
+    /// The agents that are to be there and of which nothing was heard for too long. Who does not look, because this
+    /// process or its disk stood still, hears nothing: that is not for the agents to answer.
+    fn silent(&mut self) -> Vec<usize> {
+        let now = Instant::now();
+        if now.duration_since(self.looked) > HEARTBEAT {
+            self.agents.iter_mut().for_each(|agent| agent.heard = now);
+        }
+        self.looked = now;
         let is_silent = |agent: &Agent| {
             !matches!(agent.state, State::Done(_) | State::Lost) && agent.heard.elapsed() > self.patience.silence
         };
         let agents = self.agents.iter().enumerate();
         agents
-            .filter(move |(_, agent)| is_silent(agent))
+            .filter(|(_, agent)| is_silent(agent))
             .map(|(number, _)| number)
+            .collect()
     }
 
     fn silence(&self) -> String {

@@ -4,7 +4,8 @@ use super::{Channel, Stands};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ const LINES: usize = 5;
 
 /// The longest of them.
 const LONGEST: u64 = 1000;
+
+/// How long the end of its output waits for that of its standard error, which says why.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long it may take to end when its work is done.
 const LEAVING: Duration = Duration::from_secs(3);
@@ -38,14 +42,35 @@ impl Process {
         };
         let said = Arc::<Mutex<VecDeque<String>>>::default();
         let hearing = Arc::clone(&said);
+        let (silent, silence) = mpsc::channel();
         std::thread::Builder::new()
             .name("agent-stderr".to_owned())
-            .spawn(move || hear(errors, &hearing))?;
+            .spawn(move || {
+                hear(errors, &hearing);
+                drop::<Sender<()>>(silent);
+            })?;
         Ok(Channel {
             input: Box::new(input),
-            output: Box::new(output),
+            output: Box::new(Output { output, silence }),
             stands: Some(Box::new(Self { child, said })),
         })
+    }
+}
+
+/// Its standard output. When that ends, so does what it says of itself, or soon.
+struct Output {
+    output: ChildStdout,
+    /// Closed when its standard error is.
+    silence: Receiver<()>,
+}
+
+impl Read for Output {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.output.read(buffer);
+        if matches!(read, Ok(0)) {
+            let _ = self.silence.recv_timeout(LAST_WORDS);
+        }
+        read
     }
 }
 

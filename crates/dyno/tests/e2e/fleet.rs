@@ -119,7 +119,26 @@ fn an_agent_that_stands_still_is_given_up() {
 }
 
 #[test]
+fn a_dyno_that_stands_still_loses_no_agent() {
+    let (desk, home) = (Desk::new(), Home::new());
+    let mut running = Running::start(desk.command_embedded(&home, &format!("{SELECT} --set measure=5s")));
+    running.until(" tps ");
+    running.signal(Signal::STOP);
+    // Longer than it waits for agents, and not as long as they wait for it.
+    std::thread::sleep(std::time::Duration::from_secs(12));
+    running.signal(Signal::CONT);
+    running.end().expect(0);
+    let run = &run_folders(&desk.archive())[0];
+    assert_eq!(run.state(), "complete");
+    for name in ["local-1", "local-2", "local-3"] {
+        assert_eq!(run.rows(&format!("hosts/{name}/intervals.csv")).len(), 50);
+    }
+    home.assert_no_server();
+}
+
+#[test]
 fn nothing_is_left_of_agents_whose_dyno_is_killed() {
+    // `fleet_net` has this of agents on other hosts, and of what dyno does before it has any.
     let (desk, database) = (Desk::new(), database("fleet_kills"));
     desk.experiment("k.toml", "clients = 3", "select 1;", "1h");
     for kill in 0..KILLS {

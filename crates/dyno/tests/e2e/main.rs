@@ -22,6 +22,7 @@ mod external;
 mod factors;
 mod failures;
 mod fleet;
+mod fleet_net;
 mod fleet_ray;
 mod fleet_shares;
 mod fleet_ssh;

@@ -1,19 +1,24 @@
 //! What the cases share: a folder to work in, the program with its arguments, servers, and processes to look after.
 
 mod home;
+pub mod netns;
 mod process;
 #[allow(dead_code, reason = "other tests log in in more ways")]
 #[path = "../../../../dyno-target/tests/support/real_mysql.rs"]
 pub mod real_mysql;
 mod record;
+pub mod relay;
 mod server;
+mod sshd;
 pub mod unmeasured;
 pub mod web;
+pub mod wrong_clock;
 
 pub use home::{Home, programs};
 pub use process::{Running, in_background, is_alive, processes_in, wait_for};
 pub use record::{RunFolder, run_folders};
 pub use server::{Database, Shared, certificate_folder, database, database_alone, database_unreserved, tls_server};
+pub use sshd::Ssh;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Loads that several hosts drive while networks and clocks misbehave. A host is a network namespace of this machine
-//! with a server of OpenSSH's in it; the database, on a unix socket, is reached from everywhere. Each transaction leaves
+//! with a server of OpenSSH's in it; the database, on a unix socket, is reached everywhere. Each transaction leaves
 //! a row with its client and the time of day, and what the archive says of each host is held against these rows.
 //!
 //! Where no namespace can be made the cases say so and pass; `DYNO_REQUIRE_NETNS=1` turns that into a failure.

@@ -80,8 +80,8 @@ impl Netns {
         ip(&format!("-n {} link set eth0 up", self.name())).unwrap();
     }
 
-    /// Loses whatever goes to and fro, as a switch does that is off, of which neither end is told: frames get an address
-    /// that is nobody's.
+    /// Loses whatever goes to and fro, as a switch does that is off, of which neither end is told: frames get an
+    /// address that is nobody's.
     pub fn lose(&self) {
         for (prefix, device, to) in self.ends() {
             ip(&format!(

@@ -85,7 +85,8 @@ mod tests {
             let each: Vec<_> = clients_of_threads(clients, threads).collect();
             prop_assert_eq!((each.len(), each[0].start, each[threads - 1].end), (threads, 0, clients));
             prop_assert!(each.windows(2).all(|pair| pair[0].end == pair[1].start));
-            let is_even = |range: &Range<usize>| range.len() >= clients / threads && range.len() <= clients.div_ceil(threads);
+            let even = clients / threads..=clients.div_ceil(threads);
+            let is_even = |range: &Range<usize>| even.contains(&range.len());
             prop_assert!(each.iter().all(is_even));
             let part = Part { threads: iter::once(threads / 2..threads).collect() };
             prop_assert_eq!(part.clients(0, clients, threads), each[threads / 2].start..clients);

@@ -180,8 +180,8 @@ impl Fleet {
         self.agents.iter().map(|agent| (&agent.host, &agent.hello))
     }
 
-    /// Drives a load of which each agent has the share of its number, and `told` what it tells beside. A raised `stop` ends it early. When it is over
-    /// the agents are gone.
+    /// Drives a load of which each agent has the share of its number, and `told` what it tells beside. A raised `stop`
+    /// ends it early. When it is over the agents are gone.
     ///
     /// # Errors
     /// It could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].

@@ -86,15 +86,15 @@ pub enum SetError {
 impl Experiment {
     /// Sets one value.
     ///
-    /// `name` is a parameter; `clients`, `threads`, `protocol`, `driver`, `rate` or `start_delay` for all workloads,
-    /// or `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`,
-    /// `workload` or `hosts`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME` of one;
-    /// `SERVER.target`, `.path`, `.locale`, `.state`, `.cache` or `SERVER.settings.NAME` of a server beside the main
-    /// one; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
+    /// `name` is a parameter; `clients`, `threads`, `protocol`, `driver`, `rate` or `start_delay` for all workloads, or
+    /// `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`,
+    /// `workload` or `hosts`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME`
+    /// of one; `SERVER.target`, `.path`, `.locale`, `.state`, `.cache` or `SERVER.settings.NAME` of a server beside the
+    /// main one; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
     /// `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or
-    /// PostgreSQL has it. What is written in a section `[server]` or `[data]` may be called by it, too:
-    /// `data.state`. A number may also come as text. Fewer clients than threads take the threads down with them. A
-    /// factor is pinned to the value. The name of a level of a factor sets all that it stands for.
+    /// PostgreSQL has it. What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A
+    /// number may also come as text. Fewer clients than threads take the threads down with them. A factor is pinned to
+    /// the value. The name of a level of a factor sets all that it stands for.
     ///
     /// # Errors
     ///

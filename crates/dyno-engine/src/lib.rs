@@ -18,6 +18,7 @@ mod load;
 mod log;
 mod outcome;
 mod part;
+mod phase_ends;
 mod profile;
 mod program;
 mod report;
@@ -37,7 +38,7 @@ pub use load::{
     ThreadOptions, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
-pub use outcome::{Connected, DriveError, Ending, Found, Observer, Outcome, Waited};
+pub use outcome::{Connected, DriveError, Ending, Found, LastTransactions, Observer, Outcome, Waited};
 pub use part::Part;
 pub use program::{Action, MOST_CONNECTIONS, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::{Signals, heeded};

@@ -85,6 +85,10 @@ pub struct Phase {
     pub name: String,
     /// How long it lasts. With [`Duration::MAX`] until all clients have had their transactions.
     pub duration: Duration,
+    /// The numbers of workloads, in the order of the load, that have a number of transactions to do: the phase ends
+    /// when all their clients have done them, or ended, and the stage of each workload that is under way then ends
+    /// with it. Empty: only its time ends it.
+    pub until: Vec<usize>,
 }
 
 impl Phase {
@@ -94,6 +98,16 @@ impl Phase {
         Self {
             name: name.to_owned(),
             duration,
+            until: Vec::new(),
+        }
+    }
+
+    /// The same phase, which ends earlier if the work of these workloads is done.
+    #[must_use]
+    pub fn until(self, workloads: Vec<usize>) -> Self {
+        Self {
+            until: workloads,
+            ..self
         }
     }
 }

@@ -70,6 +70,8 @@ pub struct Outcome {
     pub unfinished: Vec<u64>,
     /// How long their clients had waited by then, per workload; `None` where all were finished.
     pub waited: Vec<Option<Waited>>,
+    /// What else is to be known of the last transactions, per workload.
+    pub last: Vec<LastTransactions>,
     /// Clients that were aborted, per workload.
     pub aborted: Vec<u64>,
     /// Connections made while the load ran, per workload.
@@ -78,6 +80,19 @@ pub struct Outcome {
     pub connection_time: Vec<Duration>,
     /// From when the clients began to when the last of them was done.
     pub measured: Duration,
+}
+
+/// What became of the last transactions of a workload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastTransactions {
+    /// When the last of its clients had had all its transactions, counted from the begin of the first phase; `None`:
+    /// there was no such number, or not all clients got there.
+    pub done: Option<Duration>,
+    /// How long those took that were under way at the end of the last phase and were finished within the grace. They
+    /// are in no interval.
+    pub finished: Vec<Duration>,
+    /// For how long those had been executed at least that were given up; `None` if there are none.
+    pub open_for: Option<Duration>,
 }
 
 /// How long the commands of clients had been under way when they were given up.

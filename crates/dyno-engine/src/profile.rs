@@ -8,6 +8,7 @@ use crate::client::pacing::Ramp;
 use crate::clock::duration_ns;
 use crate::load::{Pacing, Span, Stage, Workload};
 use crate::program::Scripted;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// From this instant on, the first `active` clients of the thread begin transactions, and the others rest.
@@ -29,14 +30,14 @@ pub(crate) struct Profile {
 }
 
 /// What decides a workload's profile.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rules<'a> {
     clients: usize,
     threads: usize,
     pacing: Pacing,
     start_delay: Duration,
     stages_begin: Duration,
-    stages: &'a [Stage],
+    stages: Cow<'a, [Stage]>,
 }
 
 /// A stretch over which the number of the workload's active clients does not change, in nanoseconds from the begin
@@ -89,7 +90,7 @@ impl<'a> Rules<'a> {
             pacing: workload.pacing,
             start_delay: workload.start_delay,
             stages_begin: workload.stages_begin,
-            stages: &workload.stages,
+            stages: Cow::Borrowed(&workload.stages),
         }
     }
 
@@ -121,6 +122,21 @@ impl<'a> Rules<'a> {
         }
         profile.change(end_ns, 0, profile.changes.last().is_some_and(|last| last.open));
         profile
+    }
+
+    /// Ends the stage that is under way `since_begin_ns` after the begin of the first phase: what follows moves.
+    /// `false` if none is.
+    pub fn end_stage(&mut self, since_begin_ns: u64) -> bool {
+        let mut start_ns = duration_ns(self.stages_begin);
+        for stage in self.stages.to_mut() {
+            let end_ns = start_ns.saturating_add(duration_ns(stage.duration));
+            if (start_ns..end_ns).contains(&since_begin_ns) {
+                stage.duration = Duration::from_nanos(since_begin_ns - start_ns);
+                return true;
+            }
+            start_ns = end_ns;
+        }
+        false
     }
 
     /// How many of the workload's active clients are the thread's. Clients are dealt to threads in the same way, so

@@ -5,6 +5,7 @@ use crate::outcome::{DriveError, Ending, Found, Waited};
 use crate::timeline::Slice;
 use dyno_record::{LatencyHistogram, Recording};
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::time::Duration;
 
 /// How a thread reports to the collector.
 pub(crate) struct Reporting {
@@ -54,6 +55,14 @@ pub(crate) struct WorkerSummary {
     pub unfinished: u64,
     /// How long their clients had waited by then.
     pub waited: Option<Waited>,
+    /// For how long they had been executed at least.
+    pub open_for: Option<Duration>,
+    /// How long those took that were under way at the end and were finished after it.
+    pub finished: Vec<Duration>,
+    /// Clients that have had all their transactions.
+    pub done: usize,
+    /// When the last of them had.
+    pub done_ns: u64,
     /// Clients that were aborted.
     pub aborted: u64,
     /// Connections made while the load ran.

@@ -55,6 +55,35 @@ impl Timeline {
         self
     }
 
+    /// When the phase of the last slice began.
+    pub fn phase_start_ns(&self) -> u64 {
+        self.phase_start_ns
+    }
+
+    /// Ends the phase of `slice`, the last one that was given, at this instant, unless it ends before. Gives what is
+    /// left of that slice, or else the one that takes its place.
+    pub fn end_phase(&mut self, slice: Slice, at_ns: u64) -> Option<Slice> {
+        let lasted_ns = at_ns.saturating_sub(self.phase_start_ns);
+        let duration_ns = self.durations_ns.get_mut(slice.phase)?;
+        *duration_ns = lasted_ns.min(*duration_ns);
+        let at_ns = self.phase_start_ns.saturating_add(*duration_ns);
+        if slice.end_ns <= at_ns {
+            return Some(slice);
+        }
+        self.next_ns = at_ns;
+        if slice.start_ns < at_ns {
+            return Some(Slice { end_ns: at_ns, ..slice });
+        }
+        self.index = slice.index;
+        self.next()
+    }
+
+    /// Whether the phase of the last slice would end earlier if it ended at this instant.
+    pub fn is_before_end(&self, at_ns: u64) -> bool {
+        let duration_ns = self.durations_ns.get(self.phase).copied().unwrap_or_default();
+        at_ns.saturating_sub(self.phase_start_ns) < duration_ns
+    }
+
     /// When the last phase is over.
     pub fn end_ns(&self) -> u64 {
         let phases = self.durations_ns.iter().skip(self.phase);
@@ -100,6 +129,7 @@ mod tests {
         Phase {
             name: name.into(),
             duration: Duration::from_millis(ms),
+            until: Vec::new(),
         }
     }
 
@@ -148,9 +178,52 @@ mod tests {
         let endless = [Phase {
             name: "all".into(),
             duration: Duration::MAX,
+            until: Vec::new(),
         }];
         let first = Timeline::new(&endless, Duration::MAX, 45_000_007, 45_000_000).next();
         assert!(first.is_some_and(|slice| slice.end_ns > u64::MAX / 2));
+    }
+
+    #[test]
+    fn a_phase_can_end_early_and_what_follows_moves() {
+        let timeline = || {
+            Timeline::new(
+                &[phase("load", 100), phase("read", 20)],
+                Duration::from_millis(10),
+                0,
+                0,
+            )
+        };
+        let ms = |slice: Slice| {
+            (
+                slice.index,
+                slice.phase,
+                slice.start_ns / 1_000_000,
+                slice.end_ns / 1_000_000,
+            )
+        };
+        // Within a slice, in a later one, and before one that was given already.
+        for (given, at_ms, left) in [
+            (2, 15, vec![(1, 0, 10, 15), (2, 1, 15, 25), (3, 1, 25, 35)]),
+            (
+                1,
+                15,
+                vec![(0, 0, 0, 10), (1, 0, 10, 15), (2, 1, 15, 25), (3, 1, 25, 35)],
+            ),
+            (2, 10, vec![(1, 1, 10, 20), (2, 1, 20, 30)]),
+        ] {
+            let mut timeline = timeline();
+            let slice = timeline.by_ref().take(given).last().unwrap();
+            assert!(timeline.is_before_end(at_ms * 1_000_000));
+            let first = timeline.end_phase(slice, at_ms * 1_000_000);
+            let found: Vec<_> = first.into_iter().chain(&mut timeline).map(ms).collect();
+            assert_eq!(found, left, "{given} given, ended at {at_ms} ms");
+        }
+        let mut timeline = timeline();
+        let slice = timeline.next().unwrap();
+        assert!(!timeline.is_before_end(100_000_000));
+        assert_eq!(timeline.end_phase(slice, 200_000_000), Some(slice));
+        assert_eq!(timeline.end_ns(), 120_000_000);
     }
 
     #[test]

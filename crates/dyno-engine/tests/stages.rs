@@ -3,7 +3,7 @@
 #[macro_use]
 mod support;
 
-use dyno_engine::{Load, Pacing, Span, Stage, Stop, TransportChoice, WireDriver, drive};
+use dyno_engine::{Load, Pacing, Phase, Span, Stage, Stop, TransportChoice, WireDriver, drive};
 use dyno_wire::PgSession;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,9 @@ over_each_transport!(
     a_delayed_workload_connects_with_the_others_and_begins_later,
     what_was_due_before_a_closed_stage_counts_from_its_instant,
     nothing_begins_after_the_last_stage,
+    stages_last_until_their_work_is_done,
+    a_load_beside_counted_work_ends_with_it,
+    what_takes_longer_than_all_phases_is_told_with_its_time,
 );
 
 /// When requests arrived, and on which connection.
@@ -224,4 +227,109 @@ fn nothing_begins_after_the_last_stage(transport: TransportChoice) {
         assert!(requests.active(begin, 0, 300) > 0);
         assert_eq!(requests.active(begin, 500, 900), 0);
     }
+}
+
+/// How many transactions a workload completed in a phase.
+fn completed(keep: &Keep, phase: usize, workload: usize) -> u64 {
+    let intervals = keep.intervals.iter().filter(|interval| interval.phase == phase);
+    intervals
+        .map(|interval| interval.recordings[workload].transactions)
+        .sum()
+}
+
+/// When the last interval of a phase ended, counted from the begin of the load.
+fn end_of(keep: &Keep, phase: usize) -> Duration {
+    let intervals = keep.intervals.iter().filter(|interval| interval.phase == phase);
+    let ends = intervals.map(|interval| interval.start + interval.duration);
+    ends.max().expect("it had an interval")
+}
+
+fn stages_last_until_their_work_is_done(transport: TransportChoice) {
+    let requests = Requests::default();
+    let server = requests.server(Duration::from_millis(2));
+    let one = |clients, threads, transactions: Option<u64>, takes_part: [bool; 2]| {
+        let load = load(transport, &server, clients, threads, Pacing::Closed, &[]);
+        let mut workload = load.workloads.into_iter().next().expect("one workload");
+        workload.transactions_per_client = transactions;
+        workload.stages = takes_part
+            .map(|takes_part| Stage {
+                duration: Duration::MAX,
+                clients: if takes_part { None } else { span(0.0, 0.0) },
+                rate_per_s: None,
+            })
+            .to_vec();
+        workload
+    };
+    let mut load = load(transport, &server, 1, 1, Pacing::Closed, &[]);
+    load.workloads = vec![
+        one(4, 2, Some(60), [true, false]),
+        one(3, 3, Some(50), [false, true]),
+        one(2, 1, None, [true, true]),
+        one(2, 1, None, [true, false]),
+    ];
+    load.phases = vec![
+        Phase::new("load", Duration::MAX).until(vec![0]),
+        Phase::new("consume", Duration::MAX).until(vec![1]),
+    ];
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+    assert_eq!([0, 1].map(|phase| completed(&keep, phase, 0)), [240, 0]);
+    assert_eq!([0, 1].map(|phase| completed(&keep, phase, 1)), [0, 150]);
+    assert!([0, 1].iter().all(|&phase| completed(&keep, phase, 2) > 0));
+    // Those that were under way when the stage ended may be counted in the next one.
+    assert!(completed(&keep, 0, 3) > 20 && completed(&keep, 1, 3) <= 2);
+    let done = |workload: usize| outcome.last[workload].done.expect("all is done");
+    assert_eq!(outcome.last[2].done, None);
+    for phase in [0, 1] {
+        let off = end_of(&keep, phase).abs_diff(done(phase));
+        assert!(off < Duration::from_millis(50), "phase {phase} ended {off:?} off");
+    }
+    let mut next = Duration::ZERO;
+    for interval in &keep.intervals {
+        assert_eq!(interval.start, next, "intervals touch");
+        next += interval.duration;
+    }
+}
+
+fn a_load_beside_counted_work_ends_with_it(transport: TransportChoice) {
+    let requests = Requests::default();
+    let server = requests.server(Duration::from_millis(2));
+    let mut both = load(transport, &server, 2, 2, Pacing::Closed, &[]);
+    both.workloads[0].transactions_per_client = Some(100);
+    both.workloads[0].start_delay = Duration::from_millis(150);
+    let beside = load(transport, &server, 3, 1, Pacing::Closed, &[]);
+    both.workloads.extend(beside.workloads);
+    both.phases = vec![
+        Phase::new("warmup", Duration::from_millis(150)),
+        Phase::new("measure", Duration::MAX).until(vec![0]),
+    ];
+    let (keep, _) = run(&both);
+    assert_eq!([0, 1].map(|phase| completed(&keep, phase, 0)), [0, 200]);
+    assert!(completed(&keep, 0, 1) > 0 && completed(&keep, 1, 1) > 0);
+    // With a limit it ends at that at the latest.
+    both.phases[1].duration = Duration::from_millis(100);
+    let (keep, _) = run(&both);
+    assert!((1..200).contains(&completed(&keep, 1, 0)));
+    assert_eq!(end_of(&keep, 1), Duration::from_millis(250));
+}
+
+fn what_takes_longer_than_all_phases_is_told_with_its_time(transport: TransportChoice) {
+    let requests = Requests::default();
+    let server = requests.server(Duration::from_millis(400));
+    let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 100)]);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert_eq!((completed(&keep, 0, 0), outcome.unfinished[0]), (0, 0));
+    let last = &outcome.last[0];
+    assert_eq!((last.finished.len(), last.open_for), (2, None));
+    assert!(
+        last.finished.iter().all(|took| *took >= Duration::from_millis(400)),
+        "{last:?}"
+    );
+    load.grace = Duration::from_millis(50);
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    let last = &outcome.last[0];
+    assert_eq!((outcome.unfinished[0], last.finished.len()), (2, 0));
+    assert!(last.open_for >= Some(Duration::from_millis(150)), "{last:?}");
 }

@@ -230,7 +230,11 @@ fn workload() -> impl Strategy<Value = WorkloadPlan> {
 
 fn plan() -> impl Strategy<Value = LoadPlan> {
     let phases = vec(
-        (".*", duration()).prop_map(|(name, duration)| Phase { name, duration }),
+        (".*", duration(), vec(any::<usize>(), 0..3)).prop_map(|(name, duration, until)| Phase {
+            name,
+            duration,
+            until,
+        }),
         1..4,
     );
     let transport = prop::sample::select(vec![

@@ -148,7 +148,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         self.clients[index].waiting = Waiting::Never;
         self.idle.retain(|&other| other != index);
         self.runnable.retain(|&other| other != index);
-        self.working -= 1;
+        self.dismiss(self.clock.now_ns());
     }
 
     #[cold]

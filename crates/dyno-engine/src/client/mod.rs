@@ -23,7 +23,8 @@ use crate::clock::{Clock, duration_ns};
 use crate::load::{Connecting, Workload};
 use crate::log::{LogContext, TransactionLog};
 use crate::outcome::{Ending, Waited};
-use crate::profile::Change;
+use crate::phase_ends::PhaseEnds;
+use crate::profile::{Change, Rules};
 use crate::program::Scripted;
 use crate::report::{Message, Reporting, SliceReport, WorkerSummary};
 use crate::timeline::{Slice, Timeline};
@@ -45,6 +46,9 @@ use std::time::Duration;
 
 /// The longest wait, so that a request to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
+
+/// The longest wait where others decide when the phase ends: so late its clients may learn of it.
+const LONGEST_WAIT_FOR_OTHERS_NS: u64 = 1_000_000;
 
 /// How long transactions may take to finish when a stop was asked for, at most: those under way usually need a few
 /// milliseconds, and whoever presses Ctrl-C does not want to wait for a query of an hour.
@@ -84,6 +88,12 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     changes: Peekable<std::vec::IntoIter<Change>>,
     /// When the first of them is due.
     change_ns: u64,
+    /// What they follow from.
+    rules: Rules<'a>,
+    /// When the first phase began.
+    phases_begin_ns: u64,
+    /// When phases end that last until work is done.
+    ends: &'a PhaseEnds,
     timeline: Timeline,
     /// When no transaction begins any more.
     end_ns: u64,
@@ -137,6 +147,7 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
     pub clients: Range<usize>,
     pub clock: Clock,
     pub stop: &'a Stop,
+    pub ends: &'a PhaseEnds,
     pub grace: Duration,
     pub record_finishing: bool,
     /// Whether something of the workload has ever worked.
@@ -152,6 +163,8 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
 pub(crate) struct Start {
     /// When they begin.
     pub at_ns: u64,
+    /// When the first phase began, which is not later.
+    pub phases_begin_ns: u64,
     pub schedule: Schedule,
     /// When how many of them are active. Before the first change all rest.
     pub changes: Vec<Change>,
@@ -190,6 +203,7 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     let mut looked_ns = 0;
     loop {
         let now_ns = clients.clock.now_ns();
+        clients.follow_phase();
         clients.roll(now_ns);
         if !clients.over && clients.schedule_is_done() {
             clients.summary.complete = true;
@@ -293,6 +307,9 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             schedule: Schedule::new(Vec::new(), Box::new(|| 0.0)),
             changes: Vec::new().into_iter().peekable(),
             change_ns: u64::MAX,
+            rules: Rules::of(workload),
+            phases_begin_ns: 0,
+            ends: share.ends,
             end_ns: u64::MAX,
             timeline: Timeline::new(&[], Duration::ZERO, 0, 0),
             over: false,
@@ -333,6 +350,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         self.over = start.at_ns >= self.end_ns;
         self.summary.complete = self.over;
         self.boundary_ns = boundary_ns(self.slice, self.end_ns, self.over);
+        self.phases_begin_ns = start.phases_begin_ns;
         self.schedule = start.schedule;
         self.changes = start.changes.into_iter().peekable();
         self.change_ns = 0;
@@ -347,6 +365,33 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         }
     }
 
+    /// Goes on to the next phase if the work is done that this one lasts for.
+    #[inline]
+    fn follow_phase(&mut self) {
+        while let Some(at_ns) = self.slice.and_then(|slice| self.ends.at_ns(slice.phase))
+            && self.timeline.is_before_end(at_ns)
+        {
+            self.end_phase(at_ns);
+        }
+    }
+
+    /// Ends the phase at this instant, and the stage that is under way with it.
+    #[cold]
+    fn end_phase(&mut self, at_ns: u64) {
+        let Some(slice) = self.slice else { return };
+        // Its work may have been done before it began.
+        let at_ns = at_ns.max(self.timeline.phase_start_ns());
+        self.slice = self.timeline.end_phase(slice, at_ns);
+        self.end_ns = self.timeline.end_ns();
+        self.boundary_ns = boundary_ns(self.slice, self.end_ns, self.over);
+        if self.rules.end_stage(at_ns.saturating_sub(self.phases_begin_ns)) {
+            let profile = self.rules.profile(self.part, self.phases_begin_ns, at_ns);
+            self.schedule.redirect(at_ns, profile.ramps);
+            self.changes = profile.changes.into_iter().peekable();
+            self.change_ns = 0;
+        }
+    }
+
     /// Hands the recording over if its slice is past.
     #[inline]
     fn roll(&mut self, now_ns: u64) {
@@ -358,6 +403,10 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     #[cold]
     fn turn_page(&mut self, now_ns: u64) {
         while let Some(slice) = self.slice.filter(|slice| now_ns >= slice.end_ns) {
+            if let Err(at_ns) = self.ends.turn(slice.phase, slice.end_ns) {
+                self.end_phase(at_ns);
+                continue;
+            }
             self.report(slice, true);
             self.slice = self.timeline.next();
         }
@@ -427,6 +476,12 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         }
     }
 
+    /// A client has nothing more to do, from this instant on.
+    fn dismiss(&mut self, now_ns: u64) {
+        self.working -= 1;
+        self.ends.client_done(self.number, now_ns);
+    }
+
     fn give_up(&mut self, ending: Ending) {
         self.ending.get_or_insert(ending);
     }
@@ -471,10 +526,15 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             0
         };
         let duty_ns = self.boundary_ns.min(self.drain_until_ns);
+        let depends = |slice: Slice| self.ends.depends_on_others(slice.phase, self.number);
+        let longest_ns = match self.slice.is_some_and(depends) {
+            true => LONGEST_WAIT_FOR_OTHERS_NS,
+            false => LONGEST_WAIT_NS,
+        };
         let now_ns = self.clock.now_ns();
         Wait {
             due: Duration::from_nanos(due_ns.saturating_sub(now_ns)),
-            duty: Duration::from_nanos(duty_ns.saturating_sub(now_ns).min(LONGEST_WAIT_NS)),
+            duty: Duration::from_nanos(duty_ns.saturating_sub(now_ns).min(longest_ns)),
         }
     }
 
@@ -492,6 +552,10 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let clients = running.len().max(1);
         let unfinished = self.clients.iter().filter(|client| client.is_in_transaction());
         self.summary.unfinished += unfinished.clone().count() as u64;
+        let open_for = unfinished
+            .clone()
+            .map(|client| now_ns.saturating_sub(client.transaction_ns));
+        self.summary.open_for = open_for.min().map(Duration::from_nanos);
         let waited = unfinished.map(|client| Duration::from_nanos(now_ns.saturating_sub(client.statement_ns)));
         let each = waited.map(|waited| Waited {
             longest: waited,

@@ -84,6 +84,21 @@ impl Schedule {
         self.next_ns as u64
     }
 
+    /// From this instant on the arrivals are those over `ramps`, the first of which begins there. What was due before
+    /// stays so.
+    pub fn redirect(&mut self, at_ns: u64, ramps: Vec<Ramp>) {
+        self.ramps = ramps.into_iter();
+        match &mut self.ramp {
+            Some(ramp) if self.next_ns < at_ns as f64 => ramp.end_ns = at_ns as f64,
+            // The process has no memory: what was drawn for later is as good as not drawn.
+            _ => {
+                self.ramp = self.ramps.next();
+                self.next_ns = self.ramp.map_or(0.0, |ramp| ramp.start_ns);
+                self.advance();
+            }
+        }
+    }
+
     /// Goes on to the instant after it.
     pub fn advance(&mut self) {
         let mut expected = -(1.0 - (self.draws)()).ln();
@@ -162,6 +177,33 @@ mod tests {
             assert!(
                 off <= 4.0 * expected.sqrt(),
                 "second {second}: {count}, {expected} expected"
+            );
+        }
+    }
+
+    #[test]
+    fn arrivals_follow_what_takes_the_place_of_an_endless_ramp() {
+        for is_behind in [false, true] {
+            let endless = Ramp::new(0, u64::MAX, span(1000.0, 1000.0));
+            let mut schedule = Schedule::new(vec![endless], draws(3));
+            let mut due = 0;
+            while schedule.next_ns() < SECOND_NS / if is_behind { 2 } else { 1 } {
+                schedule.advance();
+                due += 1;
+            }
+            let pause = Ramp::new(SECOND_NS, 2 * SECOND_NS, span(0.0, 0.0));
+            let slow = Ramp::new(2 * SECOND_NS, 3 * SECOND_NS, span(100.0, 100.0));
+            schedule.redirect(SECOND_NS, vec![pause, slow]);
+            let mut after = 0;
+            while schedule.next_ns() != u64::MAX {
+                let at_ns = schedule.next_ns();
+                assert!(at_ns <= SECOND_NS || at_ns >= 2 * SECOND_NS, "{at_ns}");
+                *(if at_ns < 2 * SECOND_NS { &mut due } else { &mut after }) += 1;
+                schedule.advance();
+            }
+            assert!(
+                (880..1120).contains(&due) && (60..140).contains(&after),
+                "{due}, {after}"
             );
         }
     }

@@ -8,6 +8,7 @@ use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Scripted;
 use dyno_record::{CommandRecording, ErrorClass, Recording, ScriptRecording};
 use dyno_wire::ServerError;
+use std::time::Duration;
 
 /// An empty recording for a workload.
 pub(crate) fn recording<D: Driver, P: Scripted>(workload: &Workload<D, P>) -> Recording {
@@ -78,11 +79,11 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// A transaction completed without error.
     #[inline]
     pub(super) fn record_completed(&mut self, index: usize, now_ns: u64) {
-        if self.slice.is_none() {
-            return;
-        }
         let client = &self.clients[index];
         let latency_ns = now_ns.saturating_sub(client.transaction_ns);
+        if self.slice.is_none() {
+            return self.summary.finished.push(Duration::from_nanos(latency_ns));
+        }
         self.recording.transactions += 1;
         self.recording.latency.record(latency_ns);
         self.recording.latency_sums.record(latency_ns);

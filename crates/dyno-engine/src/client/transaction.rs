@@ -324,7 +324,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// A client has had its transactions.
     pub(super) fn finish(&mut self, index: usize) {
         self.clients[index].waiting = Waiting::Finished;
-        self.working -= 1;
+        let now_ns = self.clock.now_ns();
+        self.dismiss(now_ns);
+        self.summary.done += 1;
+        self.summary.done_ns = now_ns;
         self.summary.complete = true;
         if self.workload.connecting == Connecting::EveryTransaction {
             self.part(index);

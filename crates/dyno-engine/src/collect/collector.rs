@@ -4,7 +4,7 @@ use super::next;
 use super::overtime::{Overtime, Received};
 use crate::clock::Clock;
 use crate::load::Load;
-use crate::outcome::{Ending, Observer, Outcome, Waited};
+use crate::outcome::{Ending, LastTransactions, Observer, Outcome, Waited};
 use crate::report::{Message, SliceReport, WorkerSummary};
 use crate::timeline::{Slice, Timeline};
 use dyno_connect::Stop;
@@ -43,6 +43,8 @@ pub(super) struct Collector {
     /// Intervals that are done with, to be used again.
     spare: Vec<Vec<Recording>>,
     last_loss: Option<String>,
+    /// How many clients of each workload have transactions left.
+    left: Vec<usize>,
     /// Whether it was told that threads do not end.
     is_stuck: bool,
     /// Why the load ends before its time.
@@ -71,12 +73,14 @@ impl Collector {
             pending: BTreeMap::new(),
             spare: Vec::new(),
             last_loss: None,
+            left: load.workloads.iter().map(|workload| workload.clients).collect(),
             is_stuck: false,
             ending: None,
             outcome: Outcome {
                 ended_early: None,
                 unfinished: vec![0; workloads],
                 waited: vec![None; workloads],
+                last: vec![LastTransactions::default(); workloads],
                 aborted: vec![0; workloads],
                 connections: vec![0; workloads],
                 connection_time: vec![Duration::ZERO; workloads],
@@ -120,7 +124,7 @@ impl Collector {
                     observer.client_event(&event);
                     drop(told);
                 }
-                Message::Done { thread, summary } => self.part_with(thread, &summary),
+                Message::Done { thread, summary } => self.part_with(thread, summary),
                 Message::Panicked { thread } => {
                     self.threads[thread].running = false;
                     self.ending.get_or_insert(Ending::Panicked);
@@ -135,13 +139,22 @@ impl Collector {
         self.emit(observer, stop);
     }
 
-    fn part_with(&mut self, thread: usize, summary: &WorkerSummary) {
+    fn part_with(&mut self, thread: usize, summary: WorkerSummary) {
         let thread = &mut self.threads[thread];
         thread.running = false;
         let outcome = &mut self.outcome;
         outcome.unfinished[thread.workload] += summary.unfinished;
         let waited = &mut outcome.waited[thread.workload];
         *waited = waited.take().into_iter().chain(summary.waited).reduce(Waited::and);
+        let last = &mut outcome.last[thread.workload];
+        last.finished.extend(summary.finished);
+        last.open_for = last.open_for.into_iter().chain(summary.open_for).min();
+        let left = &mut self.left[thread.workload];
+        *left = left.saturating_sub(summary.done);
+        if summary.done > 0 {
+            let done = Duration::from_nanos(summary.done_ns.saturating_sub(self.start_ns));
+            last.done = last.done.max(Some(done));
+        }
         outcome.aborted[thread.workload] += summary.aborted;
         outcome.connections[thread.workload] += summary.connections;
         outcome.connection_time[thread.workload] += Duration::from_nanos(summary.connection_time_ns);
@@ -243,6 +256,9 @@ impl Collector {
 
     /// How the load ended.
     pub fn outcome(mut self, panicked: bool, stop: &Stop) -> Outcome {
+        for (last, left) in self.outcome.last.iter_mut().zip(&self.left) {
+            last.done = last.done.filter(|_| *left == 0);
+        }
         let aborted: u64 = self.outcome.aborted.iter().sum();
         self.outcome.ended_early = if panicked {
             Some(Ending::Panicked)

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::load::Load;
 use crate::outcome::{Connected, DriveError, Observer, Outcome};
 use crate::part::Part;
+use crate::phase_ends::PhaseEnds;
 use crate::program::Scripted;
 use crate::report::{Message, Reporting};
 use collector::{Collector, Thread};
@@ -23,7 +24,7 @@ use dyno_record::LatencyHistogram;
 use overtime::{Overtime, Received};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
-use thread::{Portion, client_thread, share_out};
+use thread::{Portion, Shared, client_thread, share_out};
 
 /// The next message. Only where somebody has to see to the end of the load there are looks in between.
 fn next(inbox: &Receiver<Message>, overtime: Option<&mut Overtime<'_>>) -> Received<Message> {
@@ -68,6 +69,11 @@ pub fn drive_part<D: Driver, P: Scripted>(
         .collect();
     let clock = Clock::start();
     let clients = portions.iter().map(|portion| portion.clients.len()).sum();
+    let mut driven = vec![0; load.workloads.len()];
+    for portion in &portions {
+        driven[portion.workload] += portion.clients.len();
+    }
+    let ends = PhaseEnds::new(&load.phases, &driven);
     let connecting = InitialConnections::of(&load.workloads, clients, portions.len())?;
     let (messages, inbox) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -82,8 +88,13 @@ pub fn drive_part<D: Driver, P: Scripted>(
                 messages: messages.clone(),
                 spare: spare_receiver,
             };
-            let connecting = &connecting;
-            let body = move || client_thread(load, portion, clock, connecting, stop, &start, reporting);
+            let shared = Shared {
+                clock,
+                connecting: &connecting,
+                stop,
+                ends: &ends,
+            };
+            let body = move || client_thread(load, portion, shared, &start, reporting);
             let name = format!("{}-{}", load.workloads[portion.workload].name, portion.part);
             match std::thread::Builder::new().name(name).spawn_scoped(scope, body) {
                 Ok(handle) => handles.push(handle),

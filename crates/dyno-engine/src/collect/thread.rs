@@ -11,6 +11,7 @@ use crate::cpus;
 use crate::load::{Connecting, Load, Workload};
 use crate::outcome::{DriveError, Ending};
 use crate::part::clients_of_threads;
+use crate::phase_ends::PhaseEnds;
 use crate::profile::Rules;
 use crate::program::{MOST_CONNECTIONS, Scripted};
 use crate::report::{Message, Reporting, WorkerSummary};
@@ -72,16 +73,28 @@ impl Drop for Alarm {
     }
 }
 
+/// What all threads of a load have in common.
+pub(super) struct Shared<'a> {
+    pub clock: Clock,
+    pub connecting: &'a InitialConnections,
+    pub stop: &'a Stop,
+    pub ends: &'a PhaseEnds,
+}
+
 /// The life of one worker thread.
 pub(super) fn client_thread<D: Driver, P: Scripted>(
     load: &Load<D, P>,
     portion: &Portion,
-    clock: Clock,
-    connecting: &InitialConnections,
-    stop: &Stop,
+    shared: Shared<'_>,
     start: &Receiver<u64>,
     reporting: Reporting,
 ) {
+    let Shared {
+        clock,
+        connecting,
+        stop,
+        ends,
+    } = shared;
     let workload = &load.workloads[portion.workload];
     let _alarm = Alarm {
         thread: reporting.thread,
@@ -127,6 +140,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
         let profile = Rules::of(workload).profile(portion.part, start_ns - spent_ns, start_ns);
         Some(Start {
             at_ns: start_ns,
+            phases_begin_ns: start_ns - spent_ns,
             schedule: Schedule::new(profile.ramps, workload.program.schedule(portion.part)),
             changes: profile.changes,
             timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
@@ -140,6 +154,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
         clients: portion.clients.clone(),
         clock,
         stop,
+        ends,
         grace: load.grace,
         record_finishing: load.record_finishing,
         succeeded: &portion.succeeded,

@@ -24,7 +24,7 @@ fn rules(clients: usize, threads: usize, stages: &[Stage]) -> Rules<'_> {
         pacing: Pacing::Closed,
         start_delay: Duration::ZERO,
         stages_begin: Duration::ZERO,
-        stages,
+        stages: stages.into(),
     }
 }
 
@@ -194,4 +194,27 @@ proptest! {
         let wanted_rate = if wanted == 0 { 0.0 } else { wanted_rate };
         prop_assert!((rate - wanted_rate).abs() <= 1e-3, "{rate} for {wanted_rate}");
     }
+}
+
+#[test]
+fn a_stage_can_end_early_and_what_follows_moves() {
+    let endless = Stage {
+        duration: Duration::MAX,
+        clients: span(0.0, 0.0),
+        rate_per_s: None,
+    };
+    let stages = [endless, stage(5, None, span(60.0, 60.0)), endless];
+    let mut rules = rules(6, 2, &stages);
+    rules.stages_begin = Duration::from_secs(2);
+    assert!(!rules.end_stage(SECOND_NS), "it is the warm-up");
+    assert_eq!(rules.profile(0, 7, 7).at(1_000 * SECOND_NS), (0, false));
+    let end_ns = 10 * SECOND_NS;
+    assert!(rules.end_stage(end_ns));
+    let profile = rules.profile(0, 7, end_ns + 7);
+    assert_eq!(profile.at(end_ns + 7), (3, true));
+    assert!((profile.rate_per_s(end_ns + 7) - 30.0).abs() < 1e-9);
+    assert_eq!(profile.at(end_ns + 5 * SECOND_NS + 7), (0, false));
+    // One that was over when it began takes no time.
+    assert!(rules.end_stage(end_ns));
+    assert_eq!(rules.profile(0, 7, end_ns + 7).at(end_ns + 7), (0, false));
 }

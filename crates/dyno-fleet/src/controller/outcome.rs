@@ -2,7 +2,7 @@
 
 use super::{Agent, State};
 use crate::protocol::{Early, Ended};
-use dyno_engine::{Ending, Outcome, Stop, Waited};
+use dyno_engine::{Ending, LastTransactions, Outcome, Stop, Waited};
 use std::time::Duration;
 
 /// Whether this speaks of so many workloads.
@@ -44,6 +44,8 @@ pub(super) fn of(agents: &[Agent], workloads: usize, lost: Option<String>, stop:
         ended_early: None,
         unfinished: vec![0; workloads],
         waited: vec![None; workloads],
+        // Agents do not tell of them.
+        last: vec![LastTransactions::default(); workloads],
         aborted: vec![0; workloads],
         connections: vec![0; workloads],
         connection_time: vec![Duration::ZERO; workloads],

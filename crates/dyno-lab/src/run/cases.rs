@@ -99,6 +99,7 @@ fn outcome(ended_early: Option<Ending>, unfinished: u64) -> Outcome {
         ended_early,
         unfinished: vec![unfinished],
         waited: vec![None],
+        last: Vec::new(),
         aborted: vec![0],
         connections: vec![0],
         connection_time: vec![Duration::ZERO],

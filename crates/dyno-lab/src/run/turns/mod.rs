@@ -263,6 +263,7 @@ pub(super) fn outcome_of(side: usize, first: usize, known: bool, outcome: &Outco
         },
         unfinished: own(side, first, &outcome.unfinished),
         waited: own(side, first, &outcome.waited),
+        last: own(side, first, &outcome.last),
         aborted: own(side, first, &outcome.aborted),
         connections: own(side, first, &outcome.connections),
         connection_time: own(side, first, &outcome.connection_time),

@@ -170,7 +170,7 @@ fn latency(published: &PublishedFigure, summary: &Summary, workload: &WorkloadSu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_archive::summary::{Pacing, Steadiness, Total, WorkloadFacts};
+    use dyno_archive::summary::{Completion, Pacing, Steadiness, Total, WorkloadFacts};
 
     fn figure(measure: &str, unit: &str, workload: Option<&str>) -> PublishedFigure {
         PublishedFigure {
@@ -195,6 +195,7 @@ mod tests {
             statements: 1,
             errors: 0,
             unfinished: 0,
+            completion: Completion::default(),
             transactions_per_client: None,
             skipped: 0,
             late: 0,

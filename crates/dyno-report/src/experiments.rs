@@ -212,6 +212,14 @@ fn how(cells: &[(&Workload, &[Stage])]) -> String {
         alternatives(protocols) + &drivers,
         alternatives(cells.iter().map(pacing)),
     );
+    let counts: Vec<String> = cells
+        .iter()
+        .filter_map(|(workload, _)| workload.transactions_per_client)
+        .map(|number| counted(number, "transaction"))
+        .collect();
+    if !counts.is_empty() {
+        how.push_str(&format!(", {} per client", alternatives(counts.into_iter())));
+    }
     if !workload.start_delay.is_zero() {
         how.push_str(&format!(", {} after the others", duration(workload.start_delay)));
     }

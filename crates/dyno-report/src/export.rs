@@ -3,7 +3,7 @@
 use crate::campaign::latencies::{stages_of, takes_part};
 use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
-use dyno_archive::summary::{Pacing, StageSummary, StageWorkload, Summary, TableGrowth, WorkloadSummary};
+use dyno_archive::summary::{Completion, Pacing, StageSummary, StageWorkload, Summary, TableGrowth, WorkloadSummary};
 use dyno_archive::{Campaign, PreparationStep, Run};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
@@ -292,6 +292,12 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
     figures
         .into_iter()
         .for_each(|(name, figure)| drop(put(name, Number, figure.into())));
+    let completion = workload.completion;
+    if completion != Completion::default() {
+        put("took_s", Number, completion.took_s.into());
+        put("after_end", Integer, completion.after_end.into());
+        put("longer_than_s", Number, completion.longer_than_s.into());
+    }
     let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
     let record = run.record.as_ref().ok();
     let made = Made::of(run, summary, &workload.name);

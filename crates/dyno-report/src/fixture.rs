@@ -2,8 +2,8 @@
 
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::{
-    ClientCpu, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload,
-    StatementSummary, Steadiness, Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
+    ClientCpu, Completion, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, ScriptSummary, StageSummary,
+    StageWorkload, StatementSummary, Steadiness, Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
 };
 use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState, RunWriter};
 use dyno_lab::experiment::find;
@@ -39,6 +39,7 @@ pub(crate) fn update() -> Summary {
             statements: 246_912,
             errors: 0,
             unfinished: 0,
+            completion: Completion::default(),
             transactions_per_client: None,
             skipped: 0,
             late: 0,

@@ -9,6 +9,7 @@ mod ceiling;
 mod cells_csv;
 mod checks;
 mod compare;
+mod completion;
 pub mod document;
 mod examination;
 mod experiments;

@@ -3,7 +3,7 @@
 use crate::comparison::cells::Cell;
 use crate::comparison::{CellComparison, WorkloadComparison};
 use crate::summary::{is_complete, over_runs};
-use dyno_archive::figures::{count, counted, percent};
+use dyno_archive::figures::{count, counted, decimal, percent};
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{Pacing, Summary, WorkloadSummary};
 use dyno_archive::{Run, RunRecord};
@@ -31,6 +31,9 @@ pub enum Measure {
     /// 99th percentile of the latency in microseconds.
     #[serde(rename = "p99_us")]
     P99,
+    /// How long a number of transactions took, in microseconds.
+    #[serde(rename = "time_us")]
+    Time,
 }
 
 /// A measure of one workload in one cell on both sides.
@@ -87,7 +90,7 @@ pub enum Verdict {
 }
 
 impl Measure {
-    /// All of them, in the order in which they are shown.
+    /// Those that every workload has, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Tps, Self::P50, Self::P95, Self::P99];
 
     /// What it is called.
@@ -98,10 +101,11 @@ impl Measure {
             Self::P50 => "p50",
             Self::P95 => "p95",
             Self::P99 => "p99",
+            Self::Time => "time",
         }
     }
 
-    /// Whether it is a latency, of which less is better.
+    /// Whether it is a latency or another time, of which less is better.
     #[must_use]
     pub fn is_latency(self) -> bool {
         self != Self::Tps
@@ -110,10 +114,12 @@ impl Measure {
     fn of(self, workload: &WorkloadSummary) -> Option<f64> {
         let latency = workload.latency.as_ref();
         match self {
-            Self::Tps => Some(workload.tps),
+            // Of what takes longer than it was waited for only the time is known.
+            Self::Tps => Some(workload.tps).filter(|_| workload.longer_than_s().is_none()),
             Self::P50 => latency.map(|latency| latency.p50_us),
             Self::P95 => latency.map(|latency| latency.p95_us),
             Self::P99 => latency.map(|latency| latency.p99_us),
+            Self::Time => workload.completion.took_s.map(|took_s| took_s * 1e6),
         }
     }
 
@@ -220,10 +226,10 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
                     .to_owned(),
             );
         }
-        let measures = Measure::ALL.iter();
-        let measures = measures.filter(|measure| asked_alike || **measure != Measure::Tps);
+        let measures = Measure::ALL.into_iter().chain([Measure::Time]);
+        let measures = measures.filter(|measure| asked_alike || !matches!(measure, Measure::Tps | Measure::Time));
         measures
-            .filter_map(|measure| compare(*measure, name, &base, &other))
+            .filter_map(|measure| compare(measure, name, &base, &other))
             .collect()
     } else {
         notes.push(
@@ -244,7 +250,8 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
                 .to_owned(),
         );
     }
-    for (side, runs) in [("baseline", &base), ("other", &other)] {
+    for (side, runs, beside) in [("baseline", &base, &other), ("other", &other, &base)] {
+        notes.extend(longer_than(side, runs, beside));
         notes.extend(failures(side, runs));
     }
     Some(WorkloadComparison {
@@ -306,6 +313,26 @@ fn batches(workload: &str, run: &Run) -> Option<Vec<f64>> {
         rows.filter(|row| row.workload == workload && row.phase != WARMUP && is_complete(row.interval_s, interval_s));
     let tps: Vec<f64> = rows.map(|row| row.tps).collect();
     Some(batch_means(&tps, tps.len() / BATCHES)).filter(|means| means.len() >= FEWEST_BATCHES)
+}
+
+/// What is known of a side that was not waited for to the end: how long it takes at least, also as a ratio to the
+/// median `beside` it.
+fn longer_than(side: &str, runs: &Runs<'_>, beside: &Runs<'_>) -> Option<String> {
+    let known = runs.summaries.iter().filter_map(|workload| workload.longer_than_s());
+    let longer_than_s = known.reduce(f64::min)?;
+    let ratio = over_runs(&beside.values(Measure::P50)).map(|median_us| longer_than_s * 1e6 / median_us);
+    let ratio = ratio
+        .filter(|ratio| ratio.is_finite())
+        .map_or_else(String::new, |ratio| {
+            format!(
+                ": at least {} times the median of what it is compared with",
+                decimal(ratio, 1)
+            )
+        });
+    Some(format!(
+        "What the {side} executed was unfinished after {} s{ratio}.",
+        decimal(longer_than_s, 1)
+    ))
 }
 
 /// What a side did not complete.

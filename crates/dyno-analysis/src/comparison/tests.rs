@@ -467,3 +467,52 @@ fn plans_that_differ_are_said_to_and_those_that_were_not_kept_are_not() {
     assert_eq!(named(&same), (Vec::new(), 0));
     assert_eq!(named(&none), (Vec::new(), 0));
 }
+
+/// The measures and the notes of the only workload.
+fn compared(make: impl Fn(&PlannedRun, &mut Made), make_other: impl Fn(&PlannedRun, &mut Made)) -> WorkloadComparison {
+    let archive = TempDir::new().unwrap();
+    let baseline = campaign(&archive, "", make);
+    let candidate = campaign(&archive, "", make_other);
+    let comparison = compare(&baseline, &candidate);
+    comparison.cells.into_iter().next().unwrap().workloads.remove(0)
+}
+
+#[test]
+fn times_of_counted_transactions_are_compared_as_a_ratio() {
+    let took = |took_s: f64| {
+        move |_: &PlannedRun, made: &mut Made| {
+            made.workload().completion.took_s = Some(took_s);
+            made.measured(8.0 / took_s, 1.0);
+        }
+    };
+    let workload = compared(took(2.0), took(5.0));
+    let time = workload
+        .measures
+        .iter()
+        .find(|compared| compared.measure == Measure::Time)
+        .unwrap();
+    assert_eq!((time.baseline, time.candidate, time.ratio), (2e6, 5e6, 2.5));
+    assert!((time.loss() - 1.5).abs() < 1e-9);
+    let without = compared(took(2.0), |_, _| ());
+    assert!(
+        without
+            .measures
+            .iter()
+            .all(|compared| compared.measure != Measure::Time)
+    );
+}
+
+#[test]
+fn a_side_that_was_given_up_is_longer_by_a_known_ratio_at_least() {
+    let given_up = |_: &PlannedRun, made: &mut Made| {
+        let workload = made.workload();
+        (workload.transactions, workload.tps, workload.latency) = (0, 0.0, None);
+        workload.completion.longer_than_s = Some(60.0);
+    };
+    let slow = |_: &PlannedRun, made: &mut Made| made.measured(0.1, 1e7 / LATENCY_US);
+    let workload = compared(slow, given_up);
+    assert!(workload.measures.is_empty(), "nothing is 0: {:?}", workload.measures);
+    let note = "What the other executed was unfinished after 60.0 s: at least 6.0 times the median of what it is \
+                compared with.";
+    assert!(workload.notes.iter().any(|said| said == note), "{:?}", workload.notes);
+}

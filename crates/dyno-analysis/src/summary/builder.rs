@@ -6,8 +6,8 @@ use dyno_archive::LOG_TOLERANCE_S;
 use dyno_archive::figures::decimal;
 use dyno_archive::plan::Span;
 use dyno_archive::summary::{
-    ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary, Steadiness,
-    Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
+    Completion, ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary,
+    Steadiness, Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
 use dyno_record::{ErrorCode, Interval, LatencyHistogram, MOST_CODES, ScriptRecording, SparseHistogram};
 use dyno_stats::Running;
@@ -59,6 +59,12 @@ struct Workload {
     errors_by_state: Vec<ErrorSummary>,
     scripts: Vec<ScriptRecording>,
     ended: Option<Ended>,
+    /// How long those took that were finished after the end and count all the same.
+    after_end: Vec<Duration>,
+    /// When all that it had to do was done, counted from the begin of the load.
+    done: Option<Duration>,
+    /// For how long those had been executed at least that were given up.
+    open_for: Option<Duration>,
 }
 
 /// Clients that ended before their time.
@@ -121,6 +127,9 @@ impl SummaryBuilder {
             errors_by_state: Vec::new(),
             scripts: Vec::new(),
             ended: None,
+            after_end: Vec::new(),
+            done: None,
+            open_for: None,
         });
         Self {
             interval_s: interval.as_secs_f64(),
@@ -284,6 +293,36 @@ impl SummaryBuilder {
         ended.clients += 1;
     }
 
+    /// How the last transactions of a workload ended: when all were `done` that it had to do, counted from the begin of
+    /// the load; how long those took that were `finished` only after the end; for how long those that were given up had
+    /// been executed at least. To be told when all intervals were added.
+    ///
+    /// What is finished after the end counts if the workload has a number of transactions, as it was asked for, or if
+    /// there is nothing else: that it takes longer than the time measured is no reason to know nothing of it. Elsewhere
+    /// it would be too much, as what was begun before the measured time counts there.
+    pub fn end(&mut self, workload: usize, done: Option<Duration>, finished: &[Duration], open_for: Option<Duration>) {
+        let Some(sums) = self.workloads.get_mut(workload) else {
+            return;
+        };
+        sums.done = done.filter(|_| sums.facts.transactions_per_client.is_some());
+        sums.open_for = open_for;
+        if sums.facts.transactions_per_client.is_some() || sums.counts.transactions == 0 {
+            sums.after_end = finished.to_vec();
+            sums.counts.transactions += finished.len() as u64;
+            for took in finished {
+                // Longer than the histogram reaches is as long as it reaches.
+                sums.latency
+                    .saturating_record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+            }
+        }
+    }
+
+    /// When the transactions of a workload began to count, in seconds since the load began.
+    fn begun_s(&self, facts: &WorkloadFacts) -> Option<f64> {
+        let stage = self.stages.iter().find(|stage| facts.takes_part(&stage.name))?;
+        Some(stage.start_s.max(facts.start_delay_s))
+    }
+
     /// The summary of what was added, with the warnings its figures give reason for. What only the caller knows is
     /// for the caller to fill in.
     #[must_use]
@@ -300,7 +339,8 @@ impl SummaryBuilder {
             }));
             warnings.extend(self.began_late(&workload.facts));
             let stretches = self.stretches(index);
-            let workload = workload.summary(self.measured_s(), &stretches);
+            let begun_s = self.begun_s(&workload.facts);
+            let workload = workload.summary(self.measured_s(), begun_s, &stretches);
             let of_stretches = stretches.iter().flat_map(Stretch::warnings);
             for warning in Warning::of(&workload, self.interval_s).into_iter().chain(of_stretches) {
                 // Some warnings are of the run, not of a workload: once is enough.
@@ -358,7 +398,7 @@ impl SummaryBuilder {
                 rate_per_s,
                 begun: share.counts.transactions + share.counts.errors,
                 skipped: share.counts.skipped,
-                lasted_s: share.active_s,
+                lasted_s: self.workloads[workload].working_s(stage.start_s, share.active_s),
                 interval_s: self.interval_s,
                 tps: &share.tps,
             })
@@ -414,14 +454,23 @@ impl Stage {
 }
 
 impl Workload {
-    fn summary(&self, measured_s: f64, stretches: &[Stretch<'_>]) -> WorkloadSummary {
-        let per_second = |count: u64| {
-            if measured_s > 0.0 {
-                count as f64 / measured_s
-            } else {
-                0.0
-            }
-        };
+    /// How long its clients had something to do of the `active_s` that they had for it since `start_s`.
+    fn working_s(&self, start_s: f64, active_s: f64) -> f64 {
+        let done_s = self
+            .done
+            .map(|done| done.as_secs_f64() - start_s.max(self.facts.start_delay_s));
+        done_s.map_or(active_s, |done_s| active_s.min(done_s.max(0.0)))
+    }
+
+    /// `begun_s` is when its transactions began to count.
+    fn summary(&self, measured_s: f64, begun_s: Option<f64>, stretches: &[Stretch<'_>]) -> WorkloadSummary {
+        let done_s = self.done.map(|done| done.as_secs_f64());
+        let took_s = done_s.zip(begun_s).map(|(done_s, begun_s)| done_s - begun_s);
+        let took_s = took_s.filter(|took_s| *took_s > 0.0);
+        let over_s = took_s.unwrap_or(measured_s);
+        let per_second = |count: u64| if over_s > 0.0 { count as f64 / over_s } else { 0.0 };
+        let only_after_end = self.counts.transactions > 0 && self.after_end.len() as u64 == self.counts.transactions;
+        let inverse = |took: &Duration| 1.0 / took.as_secs_f64().max(f64::MIN_POSITIVE);
         let mut errors_by_state = self.errors_by_state.clone();
         errors_by_state.sort_by_key(|error| std::cmp::Reverse(error.count));
         let steadiness = self.tps.min().zip(self.tps.max()).map(|(tps_min, tps_max)| Steadiness {
@@ -443,12 +492,20 @@ impl Workload {
             statements: counts.statements,
             errors: counts.errors,
             unfinished: 0,
+            completion: Completion {
+                took_s,
+                after_end: self.after_end.len() as u64,
+                longer_than_s: self.open_for.map(|open_for| open_for.as_secs_f64()),
+            },
             transactions_per_client: self.facts.transactions_per_client,
             skipped: counts.skipped,
             late: counts.late,
             retried: counts.retried,
             retries: counts.retries,
-            tps: per_second(counts.transactions),
+            tps: match only_after_end && took_s.is_none() {
+                true => self.after_end.iter().map(inverse).sum(),
+                false => per_second(counts.transactions),
+            },
             statements_per_s: per_second(counts.statements),
             steadiness,
             latency: Latency::of(&self.latency),

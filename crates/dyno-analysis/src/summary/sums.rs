@@ -56,7 +56,7 @@ fn add(sum: &mut WorkloadSummary, workload: &WorkloadSummary) {
 mod tests {
     use super::*;
     use dyno_archive::plan::Instances;
-    use dyno_archive::summary::Pacing;
+    use dyno_archive::summary::{Completion, Pacing};
 
     /// What two instances of the workload `a` did with `tps` each, with its facts.
     fn instances(tps: [f64; 2], sum: bool) -> ([WorkloadFacts; 2], [WorkloadSummary; 2]) {
@@ -78,6 +78,7 @@ mod tests {
             statements: 2 * tps as u64,
             errors: 1,
             unfinished: 0,
+            completion: Completion::default(),
             transactions_per_client: None,
             skipped: 0,
             late: 0,

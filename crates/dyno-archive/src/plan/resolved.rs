@@ -15,6 +15,17 @@ pub const MEASURE: &str = "measure";
 /// The name of the phase before it, whose results are kept but not summed up.
 pub const WARMUP: &str = "warmup";
 
+/// [`Resolved::grace`] where nobody says it.
+pub const GRACE: Duration = Duration::from_secs(10);
+
+fn default_grace() -> Duration {
+    GRACE
+}
+
+fn is_default_grace(grace: &Duration) -> bool {
+    *grace == GRACE
+}
+
 /// An experiment at one size, with nothing left open. This is what the archive keeps of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resolved {
@@ -56,10 +67,20 @@ pub struct Resolved {
     /// How long the workloads run before results count; may be zero.
     #[serde(with = "required")]
     pub warmup: Duration,
-    /// How long results count: the sum of the stages if there are any; `None`: until all clients have had their
-    /// [`Workload::transactions_per_client`].
+    /// How long results count: the sum of the stages if there are any; `None`: until the clients of all workloads that
+    /// have [`Workload::transactions_per_client`] have had them.
     #[serde(with = "optional")]
     pub measure: Option<Duration>,
+    /// Without stages and without [`Resolved::measure`]: how long that may take; `None`: as long as it takes.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Duration>,
+    /// How long transactions that are under way at the end may take to finish.
+    #[serde(
+        default = "default_grace",
+        with = "required",
+        skip_serializing_if = "is_default_grace"
+    )]
+    pub grace: Duration,
     /// What the measured time consists of, one after the other; empty: of one stretch in which everything runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
@@ -176,9 +197,13 @@ pub struct Workload {
 pub struct Stage {
     /// Unique name of letters, digits, `-` and `_`; never that of the warm-up.
     pub name: String,
-    /// How long it lasts, above zero.
-    #[serde(with = "required")]
-    pub lasts: Duration,
+    /// How long it lasts, above zero; `None`: until those of its workloads that have
+    /// [`Workload::transactions_per_client`] have had them.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Duration>,
+    /// How long that may take; `None`: as long as it takes.
+    #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Duration>,
     /// How many clients of each workload are active, at most all that it has; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<Span>,
@@ -216,6 +241,14 @@ impl Data {
     }
 }
 
+impl Stage {
+    /// Whether a workload is active in it.
+    #[must_use]
+    pub fn has(&self, workload: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|name| name == workload)
+    }
+}
+
 fn placed<'a>(text: &str, place: Option<&'a Place>, key: &'a str) -> (String, &'a str) {
     let (name, offset) = place.map_or((key, (0, 0)), |place| (place.name.as_str(), place.offset));
     (padded(text, offset), name)
@@ -244,7 +277,7 @@ impl Resolved {
     #[must_use]
     pub fn phases(&self) -> Vec<Phase> {
         let warmup = [(WARMUP, Some(self.warmup))];
-        let stages = self.stages.iter().map(|stage| (stage.name.as_str(), Some(stage.lasts)));
+        let stages = self.stages.iter().map(|stage| (stage.name.as_str(), stage.lasts));
         let measure = self.stages.is_empty().then_some((MEASURE, self.measure));
         warmup
             .into_iter()
@@ -257,6 +290,31 @@ impl Resolved {
                 measured: name != WARMUP,
             })
             .collect()
+    }
+
+    /// What ends the phase `name` when it is done: the workloads that have a number of transactions and take part in
+    /// it. None if it lasts for a time.
+    pub fn work_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Workload> {
+        let stage = self.stages.iter().find(|stage| stage.name == name);
+        let is_open = match stage {
+            Some(stage) => stage.lasts.is_none(),
+            None => name == MEASURE && self.measure.is_none(),
+        };
+        let takes_part = move |workload: &&Workload| stage.is_none_or(|stage| stage.has(&workload.name));
+        let counted = self
+            .workloads
+            .iter()
+            .filter(|workload| workload.transactions_per_client.is_some());
+        counted.filter(move |_| is_open).filter(takes_part)
+    }
+
+    /// How long the phase `name` may take if it lasts until work is done.
+    #[must_use]
+    pub fn limit_of(&self, name: &str) -> Option<Duration> {
+        match self.stages.iter().find(|stage| stage.name == name) {
+            Some(stage) => stage.limit,
+            None => self.limit,
+        }
     }
 
     /// How long the phases take together; `None` if that is for the transactions to say. Preparing the server and
@@ -288,6 +346,8 @@ impl Resolved {
             workloads,
             warmup: Duration::ZERO,
             measure: None,
+            limit: None,
+            grace: GRACE,
             stages: Vec::new(),
             metrics: IndexMap::new(),
             checks: Vec::new(),

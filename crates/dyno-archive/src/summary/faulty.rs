@@ -57,7 +57,7 @@ impl ErrorLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{ErrorSummary, Pacing};
+    use crate::summary::{Completion, ErrorSummary, Pacing};
     use proptest::prelude::*;
 
     fn workload(name: &str, transactions: u64, errors: u64) -> WorkloadSummary {
@@ -70,6 +70,7 @@ mod tests {
             statements: transactions,
             errors,
             unfinished: 0,
+            completion: Completion::default(),
             transactions_per_client: None,
             skipped: 500,
             late: 500,

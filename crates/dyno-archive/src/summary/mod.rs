@@ -387,6 +387,9 @@ pub struct WorkloadSummary {
     /// How many transactions each client was to have; `None`: as many as fit into the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions_per_client: Option<u64>,
+    /// What only transactions have that are counted, or that take longer than the time measured.
+    #[serde(default, skip_serializing_if = "Completion::is_nothing")]
+    pub completion: Completion,
     /// Transactions of an open loop that were not begun, because their turn was further back than the latency limit.
     #[serde(default)]
     pub skipped: u64,
@@ -419,6 +422,34 @@ pub struct WorkloadSummary {
     pub scripts: Vec<ScriptSummary>,
 }
 
+/// How work ended that is not bounded by the time measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    /// With a number of transactions: how long it took until all were done, in seconds; absent if they were not. The
+    /// TPS is over this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_s: Option<f64>,
+    /// How many of the transactions were finished only after the time measured. They are in no interval. If there were
+    /// no others, the TPS is the sum of the inverses of their times: what as many clients do that always execute such
+    /// transactions.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub after_end: u64,
+    /// For how long the unfinished transactions had been executed at least when they were given up, in seconds. They
+    /// take longer than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longer_than_s: Option<f64>,
+}
+
+impl Completion {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The figures of one script of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScriptSummary {
@@ -449,6 +480,12 @@ pub struct ScriptSummary {
 }
 
 impl WorkloadSummary {
+    /// What its transactions take longer than, in seconds, if that is all that is known of them: none was finished.
+    #[must_use]
+    pub fn longer_than_s(&self) -> Option<f64> {
+        self.completion.longer_than_s.filter(|_| self.transactions == 0)
+    }
+
     /// The share of transactions that ended with an error, in percent.
     #[must_use]
     pub fn error_percent(&self) -> f64 {

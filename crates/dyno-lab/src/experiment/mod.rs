@@ -6,6 +6,7 @@
 //! exact work of a run, with nothing left open.
 
 mod builtin;
+mod counted;
 mod diagnostic;
 mod dialect;
 mod document;
@@ -76,9 +77,11 @@ pub struct Experiment {
     workloads: Vec<WorkloadPlan>,
     /// The names of the workloads that run; empty: all.
     selected: Vec<String>,
-    warmup: Duration,
-    measure: Duration,
+    /// `None`: the usual one, or none if nothing could run meanwhile.
+    warmup: Option<Duration>,
+    measure: Option<Duration>,
     interval: Duration,
+    grace: Duration,
     load_hosts: LoadHosts,
     /// How many of these drive it, from the first; `None`: all.
     hosts: Option<usize>,
@@ -133,6 +136,8 @@ struct WorkloadPlan {
     /// The file and the line that say so.
     driver_place: Option<String>,
     rate_per_s: Option<f64>,
+    /// How many transactions each client is to have; `None`: as many as fit into the time.
+    transactions: Option<u64>,
     start_delay: Duration,
     scripts: WorkPlan,
     /// The further server that it is for; `None`: the main one.
@@ -156,7 +161,10 @@ enum WorkPlan {
 #[derive(Clone, Debug, PartialEq)]
 struct StagePlan {
     name: String,
-    lasts: Duration,
+    /// With `until_done` it is what it may take at most.
+    lasts: Option<Duration>,
+    /// Whether it lasts until the work of its workloads is done.
+    until_done: bool,
     clients: Option<Span>,
     rate: Option<Span>,
     workloads: Vec<String>,

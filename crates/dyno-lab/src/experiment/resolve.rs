@@ -1,5 +1,6 @@
 //! From an experiment to the exact work of a run.
 
+use super::counted;
 use super::load_hosts::{CellHosts, OnHosts};
 use super::placeholder::substitute;
 use super::plan::Design;
@@ -12,6 +13,9 @@ use dyno_archive::plan::{
 use dyno_script::Rows;
 use indexmap::IndexMap;
 use std::time::Duration;
+
+/// How long is measured where nobody says it.
+const MEASURE: Duration = Duration::from_secs(60);
 
 /// The largest number of rows that an expression may give: a double is exact up to here.
 const MOST_ROWS: f64 = 9_007_199_254_740_992.0;
@@ -131,11 +135,15 @@ impl Experiment {
                 reason: "no stage runs it".to_owned(),
             });
         }
+        let is_counted = workloads
+            .iter()
+            .any(|workload| workload.transactions_per_client.is_some());
         let measure = match stages.as_slice() {
-            [] => self.measure,
+            [] if is_counted => None,
+            [] => self.measure.or(Some(MEASURE)),
             stages => stages
                 .iter()
-                .fold(Duration::ZERO, |sum, stage| sum.saturating_add(stage.lasts)),
+                .try_fold(Duration::ZERO, |sum, stage| Some(sum.saturating_add(stage.lasts?))),
         };
         let resolved = servers::checked(Resolved {
             server_name: self.server_name,
@@ -166,17 +174,20 @@ impl Experiment {
             path: self.path,
             locale: self.locale,
             parameters,
-            workloads,
-            warmup: self.warmup,
-            measure: Some(measure),
+            warmup: self.warmup.unwrap_or_else(|| counted::usual_warmup(&workloads)),
+            measure,
+            limit: self.measure.filter(|_| is_counted && stages.is_empty()),
+            grace: self.grace,
             interval: self.interval,
             load_hosts,
+            workloads,
             stages,
             metrics,
             checks,
             outputs,
         })?;
         drivers.check(&resolved)?;
+        counted::check(&resolved)?;
         Ok(resolved)
     }
 }
@@ -332,7 +343,7 @@ impl WorkloadPlan {
             protocol: self.protocol,
             driver: self.driver,
             rate_per_s: self.rate_per_s,
-            transactions_per_client: None,
+            transactions_per_client: self.transactions,
             start_delay: self.start_delay,
             scripts,
             server: self.server,
@@ -358,7 +369,8 @@ impl StagePlan {
             .collect();
         (of_all || !workloads.is_empty()).then_some(Stage {
             name: self.name,
-            lasts: self.lasts,
+            lasts: self.lasts.filter(|_| !self.until_done),
+            limit: self.lasts.filter(|_| self.until_done),
             clients: self.clients,
             rate: self.rate,
             workloads,

@@ -14,9 +14,17 @@ use indexmap::IndexSet;
 use std::time::Duration;
 
 /// Names every experiment has; each reaches all workloads. A parameter may not be called so.
-pub(super) const WORKLOAD_NAMES: [&str; 6] = ["clients", "threads", "protocol", "driver", "rate", "start_delay"];
+pub(super) const WORKLOAD_NAMES: [&str; 7] = [
+    "clients",
+    "threads",
+    "protocol",
+    "driver",
+    "rate",
+    "transactions",
+    "start_delay",
+];
 /// Names of the phases' values.
-pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
+pub(super) const PHASE_NAMES: [&str; 4] = [WARMUP, MEASURE, INTERVAL, GRACE];
 /// Names of what is there before a run: the database, the way to it, its data; which workloads run, and on how many
 /// load hosts.
 pub(super) const PLACE_NAMES: [&str; 7] = [TARGET, "path", LOCALE, "state", "cache", WORKLOAD, HOSTS];
@@ -43,6 +51,10 @@ const DATA: &str = "data";
 /// Begins the name of a value of the plan.
 pub(super) const PLAN: &str = "plan";
 const INTERVAL: &str = "interval";
+const GRACE: &str = "grace";
+
+/// More than a client has in a year.
+const MOST_TRANSACTIONS: i64 = 1_000_000_000_000;
 
 /// Below this, timer and scheduler noise are all an interval would show.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
@@ -86,11 +98,12 @@ pub enum SetError {
 impl Experiment {
     /// Sets one value.
     ///
-    /// `name` is a parameter; `clients`, `threads`, `protocol`, `driver`, `rate` or `start_delay` for all workloads, or
-    /// `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`,
-    /// `workload` or `hosts`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME`
-    /// of one; `SERVER.target`, `.path`, `.locale`, `.state`, `.cache` or `SERVER.settings.NAME` of a server beside the
-    /// main one; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
+    /// `name` is a parameter; `clients`, `threads`, `protocol`, `driver`, `rate`, `transactions` or `start_delay` for
+    /// all workloads, or `WORKLOAD.clients` for one; `warmup`, `measure`, `interval` or `grace`; `target`, `path`,
+    /// `locale`, `state`, `cache`, `workload` or `hosts`; `options.NAME` of all scripts in Lua, or
+    /// `WORKLOAD.options.NAME` or `data.options.NAME` of one; `SERVER.target`, `.path`, `.locale`, `.state`, `.cache`
+    /// or `SERVER.settings.NAME` of a server beside the main one; `stage.NAME.lasts`, `.clients` or `.rate`;
+    /// `plan.repetitions`, `.order`, `.on_failure` or
     /// `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or
     /// PostgreSQL has it. What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A
     /// number may also come as text. Fewer clients than threads take the threads down with them. A factor is pinned to
@@ -354,12 +367,13 @@ impl Experiment {
     pub(super) fn set_phase(&mut self, name: &str, value: &Value) -> Result<(), String> {
         let duration = parse_duration(&value.to_string())?;
         match name {
-            WARMUP => self.warmup = duration,
+            WARMUP => self.warmup = Some(duration),
+            GRACE => self.grace = duration,
             MEASURE if !self.stages.is_empty() => {
                 return Err("the stages determine how long is measured; set stage.NAME.lasts".to_owned());
             }
             MEASURE if duration.is_zero() => return Err("it must be longer than 0".to_owned()),
-            MEASURE => self.measure = duration,
+            MEASURE => self.measure = Some(duration),
             _ if duration < SHORTEST_INTERVAL => {
                 return Err("the shortest interval is 10ms".to_owned());
             }
@@ -393,6 +407,7 @@ impl WorkloadPlan {
                 self.driver_place = None;
             }
             "start_delay" => self.start_delay = parse_duration(&value.to_string())?,
+            "transactions" => self.transactions = Some(transactions(value)?),
             _ => self.rate_per_s = Some(rate(value)?),
         }
         Ok(())
@@ -408,7 +423,7 @@ impl StagePlan {
                 if lasts.is_zero() {
                     return Err("a stage must be longer than 0".to_owned());
                 }
-                self.lasts = lasts;
+                self.lasts = Some(lasts);
             }
             "clients" => self.clients = Some(Span::constant(count(value)? as f64)),
             _ => self.rate = Some(Span::constant(rate(value)?)),
@@ -466,6 +481,15 @@ pub(super) fn rate(value: &Value) -> Result<f64, String> {
         .to_float()
         .filter(|rate| (1e-3..=1e9).contains(rate))
         .ok_or_else(|| "expected a number of transactions per second, above 0".to_owned())
+}
+
+/// A number of transactions of each client.
+fn transactions(value: &Value) -> Result<u64, String> {
+    value
+        .to_integer()
+        .filter(|number| (1..=MOST_TRANSACTIONS).contains(number))
+        .map(i64::unsigned_abs)
+        .ok_or_else(|| "expected a whole number from 1 on, of transactions of each client".to_owned())
 }
 
 /// A number of clients or threads.

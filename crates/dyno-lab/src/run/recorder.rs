@@ -8,7 +8,7 @@ use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
 use dyno_archive::{EventKind, EventRecord, RunWriter, ServerWriter};
-use dyno_engine::{ClientEvent, Connected, Found, Observer, TransportKind};
+use dyno_engine::{ClientEvent, Connected, Found, LastTransactions, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -107,9 +107,12 @@ impl<'a> Recorder<'a> {
         self.progress.asks(text);
     }
 
-    /// Ends the recording.
-    pub(super) fn finish(mut self) -> Recorded<'a> {
+    /// Ends the recording of a load whose workloads ended like this.
+    pub(super) fn finish(mut self, last: &[LastTransactions]) -> Recorded<'a> {
         self.tell();
+        for (workload, last) in last.iter().enumerate() {
+            self.builder.end(workload, last.done, &last.finished, last.open_for);
+        }
         let mut beside = Vec::new();
         for watched in std::mem::take(&mut self.beside) {
             let (writer, warnings) = watched.finish();
@@ -472,7 +475,7 @@ mod tests {
         for interval in [&warmup, &warmup, &interval] {
             assert!(recorder.interval(interval).is_continue());
         }
-        let Recorded { summary, writer, .. } = recorder.finish();
+        let Recorded { summary, writer, .. } = recorder.finish(&[]);
         writer.finish(RunState::Complete, summary).unwrap();
         // Each phase is told of to its end, although none lasted for a second.
         assert_eq!(errors.0, [4, 2]);

@@ -14,9 +14,10 @@ use dyno_analysis::analyse;
 use dyno_analysis::progress::FinishedRun;
 use dyno_analysis::summary::{SummaryBuilder, metrics, summary_of};
 use dyno_archive::analysis::Analysis;
+use dyno_archive::figures::count;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{ErrorLimit, Resolved, When, Workload};
-use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
+use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary};
 use dyno_archive::{
     ArchiveError, CampaignRecord, CampaignWriter, LoadHost, Preparation, Run, RunRecord, RunState, RunWriter,
 };
@@ -263,7 +264,7 @@ impl<'a> RunRecording<'a> {
     pub fn abandon(self, reason: &str) {
         let Recorded {
             summary, mut writer, ..
-        } = self.recorder.finish();
+        } = self.recorder.finish(&[]);
         writer.record_mut().failure = Some(reason.to_owned());
         // If that cannot be written either, the folder reads as a run that was killed before it measured.
         let _ = writer.finish(RunState::Failed, summary);
@@ -293,7 +294,7 @@ impl<'a> RunRecording<'a> {
             mut writer,
             beside: mut writers,
             progress,
-        } = self.recorder.finish();
+        } = self.recorder.finish(&outcome.last);
         // What is known may have come to light only when the load was over.
         let is_spoilt = reason.is_some();
         let failure = conclude(&mut summary, outcome, self.planned_s, reason);
@@ -431,6 +432,13 @@ pub(crate) fn conclude(
             });
         }
     }
+    if outcome.ended_early.is_none() {
+        let bounded = summary.workloads.iter().filter_map(beyond_its_time);
+        let bounded: Vec<_> = bounded.collect();
+        summary
+            .warnings
+            .extend(bounded.into_iter().map(|text| Warning::Note { text }));
+    }
     let ended = |warning: &Warning| matches!(warning, Warning::Aborted { .. });
     if matches!(outcome.ended_early, Some(Ending::ConnectionsLost(_))) {
         // That says it of all clients.
@@ -461,6 +469,27 @@ pub(crate) fn conclude(
         },
     );
     if asked_for { failure } else { Some(reason) }
+}
+
+/// What to say of a workload whose work did not fit into its time.
+fn beyond_its_time(workload: &WorkloadSummary) -> Option<String> {
+    let (name, completion) = (&workload.name, workload.completion);
+    let per_client = workload.transactions_per_client;
+    let all = per_client.map(|each| each.saturating_mul(workload.clients as u64));
+    match all.filter(|_| completion.took_s.is_none()) {
+        Some(all) if workload.unfinished + completion.after_end > 0 => Some(format!(
+            "\"{name}\" was not done within its time: {} of {} transactions were finished. To wait longer, set \
+             measure, or the stage's lasts, and grace.",
+            count(workload.transactions),
+            count(all)
+        )),
+        None if completion.after_end > 0 => Some(format!(
+            "No transaction of \"{name}\" was finished in the time measured. Its figures are of those that were under \
+             way then and were finished later: {}.",
+            count(completion.after_end)
+        )),
+        _ => None,
+    }
 }
 
 /// Sizes before and after of every table that is there after the run.
@@ -561,6 +590,7 @@ mod tests {
             ended_early,
             unfinished: vec![unfinished],
             waited: vec![None],
+            last: Vec::new(),
             aborted: vec![0],
             connections: vec![0],
             connection_time: vec![Duration::ZERO],

@@ -137,7 +137,7 @@ pub(super) fn plan(experiment: &Resolved, scripts: Vec<Work>, servers: &[Server]
                 None => Pacing::Closed,
                 Some(rate_per_s) => Pacing::Open { rate_per_s },
             },
-            start_delay: workload.start_delay,
+            start_delay: start_delay(experiment, workload),
             stages_begin: experiment.warmup,
             stages: stages(experiment, workload),
             transactions_per_client: workload.transactions_per_client,
@@ -145,11 +145,30 @@ pub(super) fn plan(experiment: &Resolved, scripts: Vec<Work>, servers: &[Server]
         }
     });
     let phases = experiment.phases().into_iter();
-    let phases = phases.map(|phase| Phase::new(&phase.name, phase.duration.unwrap_or(Duration::MAX)));
+    let phases = phases.map(|phase| {
+        let number = |work: &Workload| {
+            experiment
+                .workloads
+                .iter()
+                .position(|workload| workload.name == work.name)
+        };
+        let until = experiment.work_of(&phase.name).filter_map(number).collect();
+        let lasts = phase.duration.or(experiment.limit_of(&phase.name));
+        Phase::new(&phase.name, lasts.unwrap_or(Duration::MAX)).until(until)
+    });
     Load {
         interval: experiment.interval,
+        grace: experiment.grace,
         threads,
         ..Load::new(workloads.collect(), phases.collect())
+    }
+}
+
+/// When the clients of a workload begin. Those that have a number of transactions have none of them in the warm-up.
+fn start_delay(experiment: &Resolved, workload: &Workload) -> Duration {
+    match workload.transactions_per_client {
+        Some(_) => workload.start_delay.max(experiment.warmup),
+        None => workload.start_delay,
     }
 }
 
@@ -161,14 +180,14 @@ fn stages(experiment: &Resolved, workload: &Workload) -> Vec<dyno_engine::Stage>
         to: span.to,
     };
     let each = experiment.stages.iter().map(|stage| {
-        let takes_part = stage.workloads.is_empty() || stage.workloads.contains(&workload.name);
+        let takes_part = stage.has(&workload.name);
         let clients = stage.clients.map(|clients| Span {
             from: clients.from.min(all),
             to: clients.to.min(all),
         });
         let none = Span { from: 0.0, to: 0.0 };
         dyno_engine::Stage {
-            duration: stage.lasts,
+            duration: stage.lasts.or(stage.limit).unwrap_or(Duration::MAX),
             clients: if takes_part { clients } else { Some(none) }.map(span),
             rate_per_s: stage.rate.map(span),
         }

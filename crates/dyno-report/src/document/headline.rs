@@ -5,9 +5,10 @@ use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
 use crate::campaign::latencies::percentile_words;
+use crate::completion::{end_words, figure_words};
 use crate::figures::{count, counted, one_line, percent, rate, time};
 use dyno_archive::analysis::Analysis;
-use dyno_archive::summary::{LONG_INTERVAL_S, Pacing, Summary, WorkloadSummary};
+use dyno_archive::summary::{Completion, LONG_INTERVAL_S, Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
 
 /// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly
@@ -35,10 +36,15 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         let tps = recorded.tps.get(&workload.name).map_or(&[][..], Vec::as_slice);
         Headline {
             subject: workload.name.clone(),
-            figure: format!("{} TPS", rate(workload.tps)),
-            interval: interval_words(tps, interval_s, steady),
+            figure: figure_words(workload),
+            // A time is what it is.
+            interval: match workload.completion == Completion::default() {
+                true => interval_words(tps, interval_s, steady),
+                false => String::new(),
+            },
             verdict: joined([
                 latency_words(summary, workload),
+                end_words(workload),
                 errors_words(workload),
                 if several { String::new() } else { common.clone() },
             ]),

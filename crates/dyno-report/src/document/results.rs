@@ -4,6 +4,7 @@ use super::latency::OVER_STAGES;
 use super::model::{Block, Table, Value};
 use super::parts::{paragraph, table};
 use super::table::{exactly, facts, ms, number, text, value, with_details, words};
+use crate::completion::end_words;
 use crate::figures::{count, counted, decimal, figure, one_line, percent, rate, time};
 use crate::growth::largest;
 use dyno_archive::analysis::{Analysis, Dip};
@@ -42,11 +43,17 @@ fn load(summary: &Summary, workload: &WorkloadSummary) -> String {
     let each = workload.transactions_per_client.map_or_else(String::new, |each| {
         format!(", {} per client", counted(each, "transaction"))
     });
+    let end = end_words(workload);
+    let end = if end.is_empty() {
+        end
+    } else {
+        format!(". {}", end.trim_end_matches('.'))
+    };
     format!(
-        "{}: {} in {} s, {}, {}, {}{each}",
+        "{}: {} in {} s, {}, {}, {}{each}{end}",
         workload.name,
         counted(workload.transactions, "transaction"),
-        decimal(summary.measured_s, 1),
+        decimal(workload.completion.took_s.unwrap_or(summary.measured_s), 1),
         counted(workload.clients as u64, "client"),
         counted(workload.threads as u64, "thread"),
         crate::figures::pacing(workload.pacing),

@@ -7,7 +7,8 @@ use super::recorded::Recorded;
 use super::table::with_details;
 use super::{load_hosts, metrics, plans, results, servers, statements};
 use crate::campaign::latencies::percentile_words;
-use crate::figures::{counted, decimal, duration, one_line, percent, rate};
+use crate::completion::figure_words;
+use crate::figures::{counted, decimal, duration, one_line, percent};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::{MAIN, Resolved};
 use dyno_archive::summary::{Summary, Warning};
@@ -146,7 +147,7 @@ fn figures_in_words(summary: &Summary) -> String {
         } else {
             String::new()
         };
-        format!("{}: {} TPS{latency}{errors}.", workload.name, rate(workload.tps))
+        format!("{}: {}{latency}{errors}.", workload.name, figure_words(workload))
     };
     summary.workloads.iter().map(of).collect::<Vec<_>>().join(" ")
 }

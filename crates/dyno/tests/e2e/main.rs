@@ -36,6 +36,7 @@ mod lua;
 mod mariadb;
 mod messages;
 mod mysql;
+mod once;
 mod oracle;
 mod others;
 mod output;

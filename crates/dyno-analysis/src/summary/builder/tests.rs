@@ -377,3 +377,75 @@ fn many_short_intervals_make_a_round_time() {
     let summary = builder.build();
     assert_eq!((summary.measured_s, summary.workloads[0].tps), (3.0, 70.0));
 }
+
+/// A summary of two clients that have `transactions` each, of which `count` were done within two seconds, and which
+/// ended as is said.
+fn ended(
+    transactions: Option<u64>,
+    count: u64,
+    done_s: Option<f64>,
+    finished_s: &[f64],
+    open_for_s: Option<f64>,
+) -> Summary {
+    let mut facts = facts(Pacing::Closed);
+    (facts[0].clients, facts[0].transactions_per_client) = (2, transactions);
+    let mut builder = SummaryBuilder::new(&facts, SECOND);
+    builder.interval(MEASURE, &interval(count, 100_000_000, 2 * SECOND));
+    let finished: Vec<_> = finished_s.iter().copied().map(Duration::from_secs_f64).collect();
+    let time = |time_s: Option<f64>| time_s.map(Duration::from_secs_f64);
+    builder.end(0, time(done_s), &finished, time(open_for_s));
+    builder.build()
+}
+
+fn is_missed(summary: &Summary) -> bool {
+    let missed = |warning: &Warning| matches!(warning, Warning::NoTransactions { .. });
+    summary.warnings.iter().any(missed)
+}
+
+#[test]
+fn counted_transactions_have_the_time_until_the_last_was_done() {
+    // The measurement began after a second.
+    let summary = ended(Some(4), 8, Some(2.6), &[], None);
+    let workload = &summary.workloads[0];
+    assert_eq!(workload.completion.took_s, Some(1.6));
+    assert!((workload.tps - 5.0).abs() < 1e-9 && (workload.statements_per_s - 10.0).abs() < 1e-9);
+    let few = |warning: &Warning| matches!(warning, Warning::FewIntervals { .. });
+    assert!(!summary.warnings.iter().any(few), "{:?}", summary.warnings);
+    // What has no number of transactions has no such time.
+    let summary = ended(None, 8, Some(2.6), &[], None);
+    assert_eq!(
+        (summary.workloads[0].tps, summary.workloads[0].completion),
+        (4.0, Completion::default())
+    );
+}
+
+#[test]
+fn what_is_finished_after_the_end_counts_where_there_is_nothing_else_or_it_was_asked_for() {
+    let only = ended(None, 0, None, &[4.0, 5.0], None);
+    let workload = &only.workloads[0];
+    assert_eq!((workload.transactions, workload.completion.after_end), (2, 2));
+    assert!((workload.tps - 0.45).abs() < 1e-9, "{}", workload.tps);
+    assert!(workload.latency.is_some_and(|latency| close(latency.max_us, 5e6)));
+    assert!(!is_missed(&only));
+
+    let beside_others = ended(None, 8, None, &[4.0], None);
+    assert_eq!(beside_others.workloads[0].transactions, 8);
+    assert_eq!(beside_others.workloads[0].completion, Completion::default());
+
+    let asked_for = ended(Some(5), 8, None, &[4.0, 4.5], None);
+    let workload = &asked_for.workloads[0];
+    assert_eq!((workload.transactions, workload.completion.after_end), (10, 2));
+    assert_eq!(workload.completion.took_s, None);
+}
+
+#[test]
+fn what_was_given_up_takes_longer_than_that() {
+    let given_up = ended(None, 0, None, &[], Some(12.5));
+    assert_eq!(given_up.workloads[0].longer_than_s(), Some(12.5));
+    assert!(!is_missed(&given_up), "it is told elsewhere");
+    // One of two is a result of its own.
+    let one = ended(Some(1), 0, None, &[4.0], Some(12.5));
+    assert_eq!(one.workloads[0].longer_than_s(), None);
+    assert_eq!(one.workloads[0].completion.longer_than_s, Some(12.5));
+    assert!(is_missed(&ended(None, 0, None, &[], None)));
+}

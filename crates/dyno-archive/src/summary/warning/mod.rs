@@ -311,7 +311,7 @@ impl Warning {
     pub fn of(workload: &WorkloadSummary, interval_s: f64) -> Vec<Self> {
         let name = || workload.name.clone();
         let mut warnings = Vec::new();
-        if workload.transactions == 0 {
+        if workload.transactions == 0 && workload.longer_than_s().is_none() {
             warnings.push(Self::NoTransactions { workload: name() });
         }
         if workload.errors > 0 {
@@ -329,7 +329,8 @@ impl Warning {
             });
         }
         let intervals = workload.steadiness.map_or(0, |steadiness| steadiness.intervals);
-        if intervals < ENOUGH_INTERVALS {
+        // What is done when its work is done is judged by how long that took.
+        if intervals < ENOUGH_INTERVALS && workload.completion.took_s.is_none() {
             warnings.push(Self::FewIntervals {
                 intervals,
                 interval_s: Some(interval_s),

@@ -24,7 +24,7 @@ use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES
 use super::{Experiment, placeholder};
 use crate::experiment::plan::Design;
 use crate::lua::OPTIONS;
-use dyno_archive::plan::{Cache, LoadHosts, Place, Publication, State};
+use dyno_archive::plan::{Cache, GRACE, LoadHosts, Place, Publication, State};
 use dyno_target::target::PRODUCTS;
 use indexmap::IndexMap;
 use std::ops::Range;
@@ -102,8 +102,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         tablespaces: Vec::new(),
         workloads: Vec::new(),
         selected: Vec::new(),
-        warmup: Duration::from_secs(10),
-        measure: Duration::from_secs(60),
+        warmup: None,
+        measure: None,
+        grace: GRACE,
         interval: Duration::from_secs(1),
         load_hosts: LoadHosts::default(),
         hosts: None,

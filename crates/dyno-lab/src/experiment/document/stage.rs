@@ -8,11 +8,12 @@ use crate::nearest::nearest;
 use dyno_analysis::summary::metrics;
 use dyno_analysis::summary::metrics::{MetricError, RESULTS};
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
-use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const STAGE_KEYS: [&str; 5] = ["name", "lasts", "clients", "rate", "workloads"];
+pub(super) const STAGE_KEYS: [&str; 6] = ["name", "lasts", "until", "clients", "rate", "workloads"];
+/// The only thing that a stage can wait for.
+const DONE: &str = "done";
 const SPAN_KEYS: [&str; 2] = ["from", "to"];
 
 impl Reader<'_> {
@@ -54,23 +55,39 @@ impl Reader<'_> {
             let help = "results are kept by name; choose another";
             return Err(self.source.complain(span, message, help));
         }
-        let lasts = section
-            .get("lasts")
-            .ok_or_else(|| section.missing("lasts", "give a duration, for example: lasts = \"30s\""))?;
+        let until_done = match section.text("until")? {
+            None => false,
+            Some((until, _)) if until == DONE => true,
+            Some((other, span)) => {
+                let message = format!("`until` cannot be `{other}`");
+                let help = "write until = \"done\": the stage then lasts until its workloads with `transactions` have \
+                            had them";
+                return Err(self.source.complain(span, message, help));
+            }
+        };
+        let lasts = section.get("lasts");
+        if lasts.is_none() && !until_done {
+            let help = "give a duration, for example: lasts = \"30s\", or until = \"done\" where a workload has \
+                        `transactions`";
+            return Err(section.missing("lasts", help));
+        }
         let mut stage = StagePlan {
             name,
-            lasts: Duration::ZERO,
+            lasts: None,
+            until_done,
             clients: self.span(section, "clients", |value| {
                 set::count(value).map(|clients| clients as f64)
             })?,
             rate: self.span(section, "rate", set::rate)?,
             workloads: Vec::new(),
         };
-        let text = scalar(self.source, "lasts", lasts)?;
-        stage.set("lasts", &text).map_err(|reason| {
-            self.source
-                .complain(lasts.span(), format!("`lasts` cannot be `{text}`"), reason)
-        })?;
+        if let Some(lasts) = lasts {
+            let text = scalar(self.source, "lasts", lasts)?;
+            stage.set("lasts", &text).map_err(|reason| {
+                self.source
+                    .complain(lasts.span(), format!("`lasts` cannot be `{text}`"), reason)
+            })?;
+        }
         for (name, span) in section.texts("workloads")? {
             let known = || self.experiment.workloads.iter().map(|workload| workload.name.as_str());
             if !known().any(|known| known == name) {

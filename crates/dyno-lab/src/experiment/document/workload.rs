@@ -20,6 +20,7 @@ pub(super) const WORKLOAD_KEYS: [&str; 16] = [
     "protocol",
     "driver",
     "rate",
+    "transactions",
     "start_delay",
     "script",
     "script_file",
@@ -72,6 +73,7 @@ impl Reader<'_> {
                 driver: Driver::default(),
                 driver_place: None,
                 rate_per_s: None,
+                transactions: None,
                 start_delay: Duration::ZERO,
                 scripts,
             };

@@ -1,11 +1,12 @@
 //! What is said of work that is not bounded by the time measured: transactions that were counted, and those that took
 //! longer.
 
-use crate::figures::{counted, rate, time};
+use crate::figures::{counted, decimal, rate};
 use dyno_archive::summary::WorkloadSummary;
 
+/// A time that may be of minutes as well as of milliseconds.
 fn seconds(seconds: f64) -> String {
-    time(seconds * 1e6)
+    format!("{} s", decimal(seconds, if seconds < 10.0 { 3 } else { 1 }))
 }
 
 /// The figure of a workload: how many transactions per second, or how long it took, or longer than what.
@@ -68,7 +69,7 @@ pub(crate) fn figures_in_short(workloads: &[WorkloadSummary]) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::summary;
+    use crate::fixture::update;
     use dyno_archive::summary::Completion;
 
     fn workload(transactions: u64, unfinished: u64, completion: Completion) -> WorkloadSummary {
@@ -78,7 +79,7 @@ mod tests {
             unfinished,
             tps: 0.25,
             completion,
-            ..summary().workloads.remove(0)
+            ..update().workloads.remove(0)
         }
     }
 
@@ -103,10 +104,27 @@ mod tests {
             workload(1, 1, late),
             workload(1, 0, Completion::default()),
         ]
-        .map(|workload| format!("{}|{}", figure_words(&workload), end_words(&workload)));
-        insta::assert_snapshot!(said.join("\n"), @"");
+        .map(|workload| [figure_words(&workload), end_words(&workload)]);
+        let expected = [
+            ["4.000 s for 1 transaction (0.2500 TPS)", ""],
+            [
+                "longer than 90.0 s",
+                "2 transactions are unfinished and take longer than 90.0 s.",
+            ],
+            [
+                "0.2500 TPS",
+                "1 transaction was finished after the time measured. 1 transaction is unfinished and takes longer than \
+                 90.0 s.",
+            ],
+            ["0.2500 TPS", ""],
+        ];
+        assert_eq!(said, expected);
         let both = [workload(1, 0, took), workload(0, 2, given_up)];
-        insta::assert_snapshot!(figures_in_short(&both).unwrap_or_default(), @"");
+        let short = figures_in_short(&both).unwrap_or_default();
+        assert_eq!(
+            short,
+            "query 4.000 s for 1 transaction (0.2500 TPS), query longer than 90.0 s"
+        );
         assert_eq!(figures_in_short(&both[..0]), None);
     }
 }

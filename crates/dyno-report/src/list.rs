@@ -2,6 +2,7 @@
 
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
+use crate::completion::figures_in_short;
 use crate::figures::one_line;
 use crate::table::unbroken;
 use dyno_analysis::summary::summary_of;
@@ -101,7 +102,13 @@ fn figures(run: &Run) -> [String; 2] {
         return ["-".to_owned(), "-".to_owned()];
     };
     let p99 = p99_words(&summary).unwrap_or_else(|| "-".to_owned());
-    [tps_words(&summary), p99]
+    // That nothing was finished in a time is no 0.
+    let known = summary
+        .workloads
+        .iter()
+        .any(|workload| workload.longer_than_s().is_none());
+    let figure = figures_in_short(&summary.workloads).filter(|_| !known);
+    [figure.unwrap_or_else(|| tps_words(&summary)), p99]
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
+use crate::completion;
 use crate::figures::{counted, duration};
 use crate::live::live_line;
 use crate::terminal::finished;
@@ -76,7 +77,9 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
 fn figures_in_short(summary: &Summary) -> String {
     let errors: u64 = summary.workloads.iter().map(|workload| workload.errors).sum();
     let p99 = p99_words(summary).map_or_else(String::new, |p99| format!(", p99 {p99}"));
-    format!("{} tps{p99}, {}", tps_words(summary), counted(errors, "error"))
+    let figures = completion::figures_in_short(&summary.workloads);
+    let figures = figures.unwrap_or_else(|| format!("{} tps", tps_words(summary)));
+    format!("{figures}{p99}, {}", counted(errors, "error"))
 }
 
 /// The levels and the repetition of a run.

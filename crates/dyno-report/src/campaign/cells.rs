@@ -1,7 +1,6 @@
 //! The cells of a campaign with what was measured in each.
 
 use super::latencies::{Percentiles, in_one, stages_of, takes_part};
-use crate::completion::figures_in_short;
 use crate::figures::rate;
 use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of, sums};
 use dyno_archive::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
@@ -279,9 +278,6 @@ pub(crate) fn whose_tps(cells: &[Cell]) -> Option<&'static str> {
 
 /// TPS in one line: of all workloads together, but of mixed loops each with its name: `update 9,000, ingest 300`.
 pub(crate) fn tps_words(summary: &Summary) -> String {
-    if let Some(words) = figures_in_short(&summary.workloads) {
-        return words;
-    }
     if !summary.mixes_loops() {
         return rate(summary.tps());
     }

@@ -106,24 +106,24 @@ mod tests {
         ]
         .map(|workload| [figure_words(&workload), end_words(&workload)]);
         let expected = [
-            ["4.000 s for 1 transaction (0.2500 TPS)", ""],
+            ["4.000 s for 1 transaction (0.25 TPS)", ""],
             [
                 "longer than 90.0 s",
                 "2 transactions are unfinished and take longer than 90.0 s.",
             ],
             [
-                "0.2500 TPS",
+                "0.25 TPS",
                 "1 transaction was finished after the time measured. 1 transaction is unfinished and takes longer than \
                  90.0 s.",
             ],
-            ["0.2500 TPS", ""],
+            ["0.25 TPS", ""],
         ];
         assert_eq!(said, expected);
         let both = [workload(1, 0, took), workload(0, 2, given_up)];
         let short = figures_in_short(&both).unwrap_or_default();
         assert_eq!(
             short,
-            "query 4.000 s for 1 transaction (0.2500 TPS), query longer than 90.0 s"
+            "query 4.000 s for 1 transaction (0.25 TPS), query longer than 90.0 s"
         );
         assert_eq!(figures_in_short(&both[..0]), None);
     }

@@ -141,7 +141,10 @@ fn a_query_that_is_longer_than_the_measuring_time_is_no_zero() {
     assert!(query["latency"]["min_us"].as_f64().unwrap() >= 1e6, "{query}");
     let tps = query["tps"].as_f64().unwrap();
     assert!((1.0..=2.0).contains(&tps), "{tps}");
-    assert_eq!(summary["warnings"].to_string().contains("completed no"), false);
+    assert!(
+        !summary["warnings"].to_string().contains("no_transactions"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn what_contradicts_a_number_of_transactions_is_refused() {
             "needs a stage whose length is known",
         ),
         (
-            format!("[[stage]]\nname = \"s\"\nuntil = \"noon\"\n"),
+            "[[stage]]\nname = \"s\"\nuntil = \"noon\"\n".to_owned(),
             "`until` cannot be `noon`",
         ),
     ] {

@@ -207,13 +207,19 @@ pub(crate) fn start<'a>(
             .start(nodes.len(), dyno, stop)
             .map_err(|error| (*first, StartError::Ray(error)))?,
     };
+    // It is the same for all hosts, and takes a while.
+    let hash = match hosts.iter().find(|host| matches!(host.place, Place::Ssh(_))) {
+        Some(first) => Some(ssh::hash(dyno).map_err(|error| (first, error))?),
+        None => None,
+    };
     let mut coming = coming.into_iter();
     let each = hosts.iter().map(move |host| {
         let node = (host.place == Place::Ray).then(|| coming.next()).flatten();
-        let starting: Starting<'a> = Box::new(move || match (&host.place, node) {
-            (_, Some(node)) => node.wait(),
-            (Place::Ssh(word), None) => ssh::start(word, dyno),
-            (Place::Local | Place::Ray, None) => {
+        let hash = hash.clone();
+        let starting: Starting<'a> = Box::new(move || match (&host.place, node, hash) {
+            (_, Some(node), _) => node.wait(),
+            (Place::Ssh(word), None, Some(hash)) => ssh::start(word, dyno, &hash),
+            _ => {
                 let mut command = Command::new(dyno);
                 command.arg("agent");
                 Process::spawn(command).map_err(|cause| StartError::Program {

@@ -21,13 +21,9 @@ const OPTIONS: [&str; 6] = [
     "-oEscapeChar=none",
 ];
 
-pub(super) fn start(host: &str, dyno: &Path) -> Result<Channel, StartError> {
-    let program = |cause| StartError::Program {
-        program: dyno.to_owned(),
-        cause,
-    };
-    let hash = hash(dyno).map_err(program)?;
-    let found = run(ssh(host, &look(&hash)), host, "looking for its copy of dyno")?;
+/// Starts an agent on a host with the program `dyno`, of which this is the hash.
+pub(super) fn start(host: &str, dyno: &Path, hash: &str) -> Result<Channel, StartError> {
+    let found = run(ssh(host, &look(hash)), host, "looking for its copy of dyno")?;
     let (theirs, is_there) = match found.trim().rsplit_once(' ') {
         Some((machine, "there")) => (machine, true),
         Some((machine, "missing")) => (machine, false),
@@ -48,13 +44,20 @@ pub(super) fn start(host: &str, dyno: &Path) -> Result<Channel, StartError> {
         });
     }
     if !is_there {
-        let file = File::open(dyno).map_err(program)?;
-        let size = file.metadata().map_err(program)?.len();
-        let mut command = ssh(host, &copy(&hash, size));
+        let file = File::open(dyno).map_err(unusable(dyno))?;
+        let size = file.metadata().map_err(unusable(dyno))?.len();
+        let mut command = ssh(host, &copy(hash, size));
         command.stdin(file);
         run(command, host, "copying dyno")?;
     }
-    Process::spawn(ssh(host, &format!("{}exec \"$f\" agent", place(&hash)))).map_err(StartError::NoSsh)
+    Process::spawn(ssh(host, &format!("{}exec \"$f\" agent", place(hash)))).map_err(StartError::NoSsh)
+}
+
+fn unusable(dyno: &Path) -> impl Fn(io::Error) -> StartError {
+    move |cause| StartError::Program {
+        program: dyno.to_owned(),
+        cause,
+    }
 }
 
 /// ssh with a script for the shell at the other end, whatever shell the user has there.
@@ -99,13 +102,13 @@ fn machine() -> String {
     )
 }
 
-/// The hash of a file's content.
-fn hash(path: &Path) -> io::Result<String> {
+/// The hash of the program's content.
+pub(super) fn hash(dyno: &Path) -> Result<String, StartError> {
     let mut digest = Sha256::new();
-    let mut file = File::open(path)?;
+    let mut file = File::open(dyno).map_err(unusable(dyno))?;
     let mut chunk = vec![0; 1 << 20];
     loop {
-        match io::Read::read(&mut file, &mut chunk)? {
+        match io::Read::read(&mut file, &mut chunk).map_err(unusable(dyno))? {
             0 => return Ok(hex::encode(digest.finalize())),
             read => digest.update(&chunk[..read]),
         }

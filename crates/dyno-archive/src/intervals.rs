@@ -1,8 +1,8 @@
 //! `intervals.csv`: one row per interval and workload.
 
 use crate::rounded;
-use crate::summary::{Lag, Latency};
-use dyno_record::{Interval, Recording};
+use crate::summary::Lag;
+use dyno_record::{Interval, Latencies, Recording};
 use serde::{Deserialize, Serialize};
 
 /// A row of `intervals.csv`. Times count from the begin of the first phase; a latency that does not exist is left
@@ -58,10 +58,16 @@ pub struct IntervalRow {
 
 impl IntervalRow {
     /// The row of one workload in an interval.
-    pub(super) fn new(phase: &str, interval: &Interval, workload: &str, recording: &Recording) -> Self {
+    pub(super) fn new<H: Latencies>(
+        phase: &str,
+        interval: &Interval<H>,
+        workload: &str,
+        recording: &Recording<H>,
+    ) -> Self {
         let interval_s = interval.duration.as_secs_f64();
-        let latency = Latency::of(recording.latency.inner());
-        let lag = (recording.lag.count() > 0).then_some(&recording.lag);
+        let latency = recording.latency.figures([50.0, 95.0, 99.0, 99.9]);
+        let percentile_us = |place: usize| latency.map(|latency| us(latency.percentiles_ns[place]));
+        let lag = recording.lag.figures([]);
         Self {
             phase: phase.to_owned(),
             interval_start_s: rounded_to_us(interval.start.as_secs_f64()),
@@ -77,15 +83,15 @@ impl IntervalRow {
             } else {
                 0.0
             },
-            latency_mean_us: latency.map(|latency| rounded(latency.mean_us)),
-            latency_min_us: latency.map(|latency| latency.min_us),
-            latency_max_us: latency.map(|latency| latency.max_us),
-            latency_p50_us: latency.map(|latency| latency.p50_us),
-            latency_p95_us: latency.map(|latency| latency.p95_us),
-            latency_p99_us: latency.map(|latency| latency.p99_us),
-            latency_p99_9_us: latency.map(|latency| latency.p99_9_us),
-            lag_mean_us: lag.map(|lag| rounded(lag.mean_ns() / 1000.0)),
-            lag_max_us: lag.map(|lag| lag.max_ns() as f64 / 1000.0),
+            latency_mean_us: latency.map(|latency| rounded(latency.mean_ns / 1000.0)),
+            latency_min_us: latency.map(|latency| us(latency.min_ns)),
+            latency_max_us: latency.map(|latency| us(latency.max_ns)),
+            latency_p50_us: percentile_us(0),
+            latency_p95_us: percentile_us(1),
+            latency_p99_us: percentile_us(2),
+            latency_p99_9_us: percentile_us(3),
+            lag_mean_us: lag.map(|lag| rounded(lag.mean_ns / 1000.0)),
+            lag_max_us: lag.map(|lag| us(lag.max_ns)),
             retried: recording.retried,
             late: recording.late,
         }
@@ -98,6 +104,11 @@ impl IntervalRow {
             .zip(self.lag_max_us)
             .map(|(mean_us, max_us)| Lag { mean_us, max_us })
     }
+}
+
+/// Nanoseconds as microseconds.
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1000.0
 }
 
 /// Seconds rounded to microseconds.

@@ -11,7 +11,7 @@ use dyno_fleet::share::{ShareError, share_out};
 use dyno_fleet::start::{Channel, Host, Place};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, OnLostHost, Patience, frame};
 use dyno_load::{Access, LoadPlan, Ready, ScriptText, Scripts, Server, no_log};
-use dyno_record::{Interval, LatencyHistogram, Recording};
+use dyno_record::{Interval, Latencies, LatencyHistogram, Recording, SparseInterval};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server as Process};
 use dyno_wire::Protocol;
@@ -87,9 +87,11 @@ struct Keep {
     /// How long it takes to keep the tenth interval.
     stands_still: Duration,
     intervals: Vec<Interval>,
-    of_hosts: Vec<Vec<Interval>>,
+    of_hosts: Vec<Vec<SparseInterval>>,
     samples: usize,
     connected: usize,
+    /// How long it takes over the first interval.
+    pause: Duration,
 }
 
 impl Observer for Keep {
@@ -100,6 +102,7 @@ impl Observer for Keep {
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        std::thread::sleep(std::mem::take(&mut self.pause));
         self.intervals.push(interval.clone());
         if self.intervals.len() == 10 {
             std::thread::sleep(self.stands_still);
@@ -111,7 +114,7 @@ impl Observer for Keep {
 }
 
 impl FleetObserver for Keep {
-    fn host_interval(&mut self, host: usize, interval: &Interval) {
+    fn host_interval(&mut self, host: usize, interval: &SparseInterval) {
         if self.of_hosts.len() <= host {
             self.of_hosts.resize(host + 1, Vec::new());
         }
@@ -123,7 +126,7 @@ impl FleetObserver for Keep {
     }
 }
 
-fn transactions(intervals: &[Interval]) -> u64 {
+fn transactions<H: Latencies>(intervals: &[Interval<H>]) -> u64 {
     intervals
         .iter()
         .map(|interval| interval.recordings[0].transactions)
@@ -352,7 +355,9 @@ fn an_agent_that_is_gone_is_a_gap() {
     assert_eq!(keep.intervals.len(), 40);
     let told = keep.of_hosts[1].len();
     assert_eq!(gap.from, Duration::from_millis(100 * told as u64));
-    assert_eq!(keep.intervals[told..], keep.of_hosts[0][told..]);
+    for (whole, part) in keep.intervals[told..].iter().zip(&keep.of_hosts[0][told..]) {
+        assert_eq!(whole.to_bytes(), part.to_bytes());
+    }
     // The agent has noticed, too.
     assert!(matches!(other.join().unwrap(), Err(AgentError::Gone(_))));
 }
@@ -403,6 +408,23 @@ fn a_controller_that_stands_still_loses_nobody() {
     }
     assert_eq!(keep.intervals.len(), 70);
     assert!(keep.of_hosts.iter().all(|host| host.len() == 70));
+}
+
+#[test]
+fn a_controller_that_is_behind_blames_no_host() {
+    let stop = Stop::new();
+    let (channels, _threads): (Vec<_>, Vec<_>) = ["a", "b", "c"].map(agent).into_iter().unzip();
+    let fleet = Fleet::of(channels, patience(2), &stop).unwrap();
+    let mut plan = quick(3, 4_000);
+    let shares = share_out(&mut plan, &[1.0; 3], &[]).unwrap();
+    let mut keep = Keep {
+        pause: Duration::from_secs(3),
+        ..Keep::default()
+    };
+    let driven = fleet.drive(&plan, shares, OnLostHost::Continue, TOLD, &mut keep, &stop);
+    let (_, hosts) = driven.unwrap();
+    assert!(hosts.iter().all(|host| host.gap.is_none()), "{:?}", hosts[0].gap);
+    assert_eq!(keep.intervals.len(), 40);
 }
 
 #[test]

@@ -16,6 +16,28 @@ const LOWEST_NS: u64 = 100;
 /// The largest latency recorded, in nanoseconds (one hour). A longer one is recorded as this.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
+/// A histogram of durations in nanoseconds, whatever memory it takes.
+pub trait Latencies {
+    /// Adds all counts to `sum`.
+    fn add_to(&self, sum: &mut LatencyHistogram);
+
+    /// The figures of all of them; `None` when empty. Percentages are in ascending order.
+    fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>>;
+}
+
+/// What is read from a histogram, in nanoseconds and to its precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyFigures<const N: usize> {
+    /// The mean.
+    pub mean_ns: f64,
+    /// The smallest.
+    pub min_ns: u64,
+    /// The largest.
+    pub max_ns: u64,
+    /// The durations that so many percent of all do not exceed.
+    pub percentiles_ns: [u64; N],
+}
+
 /// A histogram of durations in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyHistogram(Histogram<u64>);
@@ -37,20 +59,20 @@ impl LatencyHistogram {
     /// Counts one duration; one beyond [`HIGHEST_NS`] is counted there.
     #[inline]
     pub fn record(&mut self, duration_ns: u64) {
-        self.0.saturating_record(duration_ns);
+        self.record_n(duration_ns, 1);
     }
 
     /// Counts a duration so many times.
+    #[inline]
     pub fn record_n(&mut self, duration_ns: u64, count: u64) {
-        self.0.saturating_record_n(duration_ns, count);
+        // Of zeros alone HdrHistogram says that the largest is 0, although they are counted with others; counts that
+        // were added could then say something else than what was recorded.
+        self.0.saturating_record_n(duration_ns.max(1), count);
     }
 
     /// Adds all counts of `other`.
-    pub fn add(&mut self, other: &Self) {
-        if !other.0.is_empty() {
-            // Cannot fail: all histograms share one layout.
-            let _ = self.0.add(&other.0);
-        }
+    pub fn add(&mut self, other: &impl Latencies) {
+        other.add_to(self);
     }
 
     /// Forgets all counts; writes nothing if there are none.
@@ -100,6 +122,24 @@ impl LatencyHistogram {
     #[must_use]
     pub fn inner(&self) -> &Histogram<u64> {
         &self.0
+    }
+}
+
+impl Latencies for LatencyHistogram {
+    fn add_to(&self, sum: &mut LatencyHistogram) {
+        if !self.0.is_empty() {
+            // Cannot fail: all histograms share one layout.
+            let _ = sum.0.add(&self.0);
+        }
+    }
+
+    fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>> {
+        (!self.0.is_empty()).then(|| LatencyFigures {
+            mean_ns: self.mean_ns(),
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns(),
+            percentiles_ns: percents.map(|percent| self.percentile_ns(percent)),
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a load did in one interval.
 
-use crate::Recording;
+use crate::{LatencyHistogram, Recording, SparseHistogram};
 use std::time::Duration;
 
-/// One interval of the whole load, all threads summed.
+/// One interval of the whole load, all threads summed; `H` is the form of its histograms.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interval {
+pub struct Interval<H = LatencyHistogram> {
     /// Index of its phase among those of the load.
     pub phase: usize,
     /// Begin, counted from the start of the first phase.
@@ -15,5 +15,9 @@ pub struct Interval {
     /// Whether the first thread went on to its regular end: it is the one that tells of progress in pgbench.
     pub first_thread_whole: bool,
     /// One recording per workload, in the load's order.
-    pub recordings: Vec<Recording>,
+    pub recordings: Vec<Recording<H>>,
 }
+
+/// An interval as it comes from another process, with memory only for what occurred: whoever merges those of many
+/// hosts has many of them in hand each second.
+pub type SparseInterval = Interval<SparseHistogram>;

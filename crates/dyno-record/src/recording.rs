@@ -5,7 +5,7 @@
 //! completed, to the nanosecond, whatever the collector is doing.
 
 use crate::error::{ErrorClass, ErrorCode};
-use crate::histogram::LatencyHistogram;
+use crate::histogram::{Latencies, LatencyHistogram};
 use crate::sparse::{MOST_STATEMENTS, SparseHistogram};
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 /// invents one after the other is not to fill the memory.
 pub const MOST_CODES: usize = 100;
 
-/// What one workload did in one interval: of one thread, or summed over its threads.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recording {
+/// What one workload did in one interval: of one thread, or summed over its threads. `H` is the form of the histograms
+/// of its transactions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recording<H = LatencyHistogram> {
     /// Transactions that completed without error.
     pub transactions: u64,
     /// SQL statements that completed without error, those of failed transactions included.
@@ -26,9 +27,9 @@ pub struct Recording {
     /// together under [`ErrorCode::OTHERS`].
     pub errors_by_code: Vec<ErrorCount>,
     /// Duration of completed transactions. In an open loop it counts from the scheduled instant.
-    pub latency: LatencyHistogram,
+    pub latency: H,
     /// Open loop only: how long after its scheduled instant each completed transaction began.
-    pub lag: LatencyHistogram,
+    pub lag: H,
     /// Duration of each statement of the workload that completed without error, by its index in the workload;
     /// statements in a pipeline have none. Those from [`MOST_STATEMENTS`] on share the last one.
     #[serde(deserialize_with = "crate::wire::statements")]
@@ -211,6 +212,29 @@ pub struct ErrorCount {
     pub example: String,
 }
 
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            transactions: 0,
+            statements: 0,
+            errors: 0,
+            errors_by_code: Vec::new(),
+            latency: LatencyHistogram::new(),
+            lag: LatencyHistogram::new(),
+            statement_latency: Vec::new(),
+            skipped: 0,
+            late: 0,
+            retried: 0,
+            retries: 0,
+            failures: FailureCounts::default(),
+            latency_sums: Sums::default(),
+            lag_sums: Sums::default(),
+            scripts: Vec::new(),
+            commands: Vec::new(),
+        }
+    }
+}
+
 impl Recording {
     /// An empty recording for a workload of `statements` statements.
     #[must_use]
@@ -263,7 +287,7 @@ impl Recording {
     }
 
     /// Adds everything `other` counted.
-    pub fn add(&mut self, other: &Self) {
+    pub fn add<H: Latencies>(&mut self, other: &Recording<H>) {
         self.transactions += other.transactions;
         self.statements += other.statements;
         self.errors += other.errors;

@@ -3,7 +3,7 @@
 //! A script may have hundreds of statements, and a full histogram takes 220 kB in every recording of every thread.
 //! Classes of latency lie in pages, which come with the first latency that falls into one.
 
-use crate::histogram::{HIGHEST_NS, LatencyHistogram};
+use crate::histogram::{HIGHEST_NS, Latencies, LatencyFigures, LatencyHistogram};
 use crate::wire::classes::{self, Counts};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -123,21 +123,47 @@ impl SparseHistogram {
     #[must_use]
     pub fn dense(&self) -> LatencyHistogram {
         let mut dense = LatencyHistogram::new();
-        self.add_to(&mut dense);
+        dense.add(self);
         dense
-    }
-
-    /// Adds all counts to `dense`.
-    pub fn add_to(&self, dense: &mut LatencyHistogram) {
-        for (class, count) in self.counts() {
-            dense.record_n(lowest_ns(class), count);
-        }
     }
 
     /// The duration that `percent` percent of all do not exceed, in nanoseconds; 0 when empty.
     #[must_use]
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         self.dense().percentile_ns(percent)
+    }
+}
+
+impl Latencies for SparseHistogram {
+    fn add_to(&self, sum: &mut LatencyHistogram) {
+        for (class, count) in self.counts() {
+            sum.record_n(lowest_ns(class), count);
+        }
+    }
+
+    /// As HdrHistogram has them, to the last bit.
+    fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>> {
+        let (first, _) = self.counts().next()?;
+        let mut figures = LatencyFigures {
+            mean_ns: 0.0,
+            min_ns: lowest_ns(first),
+            max_ns: 0,
+            percentiles_ns: [0; N],
+        };
+        let total = self.count as f64;
+        let wanted = percents.map(|percent| ((percent / 100.0).min(1.0) * total).ceil().max(1.0) as u64);
+        let (mut reached, mut below) = (0, 0);
+        for (class, count) in self.counts() {
+            let (lowest_ns, next_ns) = (lowest_ns(class), lowest_ns(class + 1));
+            figures.mean_ns += (lowest_ns + (next_ns - lowest_ns) / 2) as f64 * count as f64 / total;
+            figures.max_ns = next_ns - 1;
+            below += count;
+            while reached < N && wanted[reached] <= below {
+                figures.percentiles_ns[reached] = figures.max_ns;
+                reached += 1;
+            }
+        }
+        Some(figures)
     }
 }
 
@@ -248,6 +274,8 @@ mod tests {
             let classes = full.inner().iter_all().enumerate().map(|(class, value)| (class, value.count_at_value()));
             let expected: Vec<_> = classes.filter(|(_, count)| *count > 0).collect();
             prop_assert_eq!(one.counts().collect::<Vec<_>>(), expected);
+            let percents = [0.1, 50.0, 95.0, 99.9, 100.0];
+            prop_assert_eq!(one.figures(percents), full.figures(percents));
             let dense = one.dense();
             prop_assert_eq!(dense.inner(), full.inner());
         }

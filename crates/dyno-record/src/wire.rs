@@ -8,7 +8,7 @@
 use crate::interval::Interval;
 use crate::recording::{CommandRecording, FailureCounts, Recording, ScriptRecording, Sums};
 use crate::sparse::{MOST_STATEMENTS, SparseHistogram};
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -54,7 +54,7 @@ struct Head {
     recordings: usize,
 }
 
-impl Interval {
+impl<H: Serialize + DeserializeOwned> Interval<H> {
     /// The interval as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -110,7 +110,7 @@ impl Interval {
 }
 
 /// Refuses what no thread could have recorded. Histograms are checked as they are read.
-fn check(recording: &Recording) -> Result<(), IntervalError> {
+fn check<H>(recording: &Recording<H>) -> Result<(), IntervalError> {
     let Recording {
         transactions,
         statements,
@@ -265,6 +265,7 @@ mod tests {
     use super::*;
     use crate::error::{ErrorClass, ErrorCode};
     use crate::histogram::LatencyHistogram;
+    use crate::interval::SparseInterval;
     use crate::sparse::SparseHistogram;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -385,13 +386,20 @@ mod tests {
         #[test]
         fn an_interval_comes_back_as_it_was(interval in interval()) {
             let bytes = interval.to_bytes();
-            let back = Interval::from_bytes(&bytes, 3, interval.recordings.len());
-            prop_assert_eq!(back.unwrap(), interval);
+            let workloads = interval.recordings.len();
+            let sparse = SparseInterval::from_bytes(&bytes, 3, workloads).unwrap();
+            prop_assert_eq!(sparse.to_bytes(), bytes.clone());
+            for (sparse, recording) in sparse.recordings.iter().zip(&interval.recordings) {
+                let mut sum = Recording::default();
+                sum.add(sparse);
+                prop_assert_eq!(&sum, recording);
+            }
+            prop_assert_eq!(Interval::from_bytes(&bytes, 3, workloads).unwrap(), interval);
         }
 
         #[test]
         fn bytes_of_anybody_are_read_or_refused(bytes in vec(any::<u8>(), 0..500), workloads in 0..3_usize) {
-            let _ = Interval::from_bytes(&bytes, 2, workloads);
+            let _ = SparseInterval::from_bytes(&bytes, 2, workloads);
         }
 
         #[test]
@@ -402,11 +410,11 @@ mod tests {
             bytes[at] = byte;
             if cut {
                 bytes.truncate(at);
-                prop_assert!(Interval::from_bytes(&bytes, 3, workloads).is_err());
-            } else if let Ok(mut read) = Interval::from_bytes(&bytes, 3, workloads) {
+                prop_assert!(SparseInterval::from_bytes(&bytes, 3, workloads).is_err());
+            } else if let Ok(read) = SparseInterval::from_bytes(&bytes, 3, workloads) {
                 // Whatever it says now can be worked with.
-                let again = read.recordings.clone();
-                read.recordings.iter_mut().zip(&again).for_each(|(sum, part)| sum.add(part));
+                let mut sum = Recording::default();
+                (0..2).for_each(|_| read.recordings.iter().for_each(|part| sum.add(part)));
             }
         }
     }
@@ -436,7 +444,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let read = |interval: &Interval| Interval::from_bytes(&interval.to_bytes(), 1, 1).err();
+        let read = |interval: &Interval| SparseInterval::from_bytes(&interval.to_bytes(), 1, 1).err();
         let sound = of(vec![Recording::default()]);
         assert_eq!(read(&sound), None);
         let other = IntervalError::OtherLoad {
@@ -457,7 +465,7 @@ mod tests {
         let mut bytes = sound.to_bytes();
         bytes.push(0);
         assert_eq!(
-            Interval::from_bytes(&bytes, 1, 1).err(),
+            SparseInterval::from_bytes(&bytes, 1, 1).err(),
             Some(IntervalError::Trailing(1))
         );
         let too_large = Some(IntervalError::Implausible("a count is too large"));
@@ -484,7 +492,7 @@ mod tests {
         assert_eq!(read(&of(vec![most])), None);
         let long = vec![0; MOST_BYTES + 1];
         assert_eq!(
-            Interval::from_bytes(&long, 1, 1).err(),
+            SparseInterval::from_bytes(&long, 1, 1).err(),
             Some(IntervalError::TooLong(long.len()))
         );
         let mut counted = Recording::default();

@@ -39,7 +39,7 @@ impl Encoder {
             for (index, latency) in recording.statement_latency.iter().enumerate() {
                 if latency.count() > 0 {
                     let mut statement = std::mem::take(&mut self.statement);
-                    latency.add_to(&mut statement);
+                    statement.add(latency);
                     self.histogram(interval, &format!("{workload}/{}", index + 1), statement.inner(), out);
                     statement.clear();
                     self.statement = statement;

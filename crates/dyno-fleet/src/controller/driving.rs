@@ -6,7 +6,7 @@ use super::{Fleet, FleetObserver, Gap, LOOK, OnLostHost, State, client_event, co
 use crate::protocol::{Order, Report};
 use dyno_engine::Stop;
 use dyno_load::LoadPlan;
-use dyno_record::Interval;
+use dyno_record::SparseInterval;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -97,11 +97,10 @@ impl<'a> Driving<'a> {
         if matches!(agent.state, State::Lost) {
             return;
         }
-        agent.heard = Instant::now();
         match report {
             Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
             Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
-            Report::Interval(bytes) => match Interval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
+            Report::Interval(bytes) => match SparseInterval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
                 Ok(mut interval) => {
                     if let Err(error) = self.fleet.statements.place(number, &mut interval) {
                         self.lose(number, error.to_string());

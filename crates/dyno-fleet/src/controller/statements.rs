@@ -73,7 +73,7 @@ impl Statements {
     }
 
     /// Moves what a host has counted to the places that it has here.
-    pub fn place(&self, host: usize, interval: &mut Interval) -> Result<(), Misnumbered> {
+    pub fn place<H>(&self, host: usize, interval: &mut Interval<H>) -> Result<(), Misnumbered> {
         for (known, recording) in self.workloads.iter().zip(&mut interval.recordings) {
             let Some(own) = known.of_hosts.get(host).filter(|own| !own.is_empty()) else {
                 continue;

@@ -1,6 +1,7 @@
 //! A load that several hosts drive: agents started for a run, what each has of it, what is kept of each, and what is
 //! said of them when it is over.
 
+use super::host_counters::HostCounters;
 use super::{Recorder, RunError};
 use dyno_analysis::is_near_ceiling;
 use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved, WARMUP};
@@ -11,7 +12,7 @@ use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
 use dyno_fleet::start::{Cluster, Host, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
 use dyno_load::LoadPlan;
-use dyno_record::{Interval, Meaning, Value};
+use dyno_record::{Interval, SparseInterval, Value};
 use dyno_target::host::{boot_id, load_host_series};
 use dyno_target::target::Environment;
 use std::ops::ControlFlow;
@@ -164,7 +165,8 @@ impl Ready {
         };
         let (outcome, hosts) = fleet.drive(&plan, shares, on_lost, told, &mut watched, stop)?;
         let Watched { records, problems, .. } = watched;
-        let measured_s = records.iter().map(HostRecord::measured_s).fold(0.0, f64::max);
+        let measured_s = records.iter().map(|record| record.counters.measured_s());
+        let measured_s = measured_s.fold(0.0, f64::max);
         let mut driven = Driven {
             loss: loss(&hosts, &outcome),
             outcome,
@@ -262,8 +264,8 @@ impl Driven {
                 uncertainty_us: uncertainty.as_secs_f64() * 1e6,
             },
             ceiling_per_s: host.ceiling.map(|ceiling| ceiling.statements_per_s),
-            agent_cores: record.agent_cores(),
-            idle_percent: record.idle_share().map(|share| share * 100.0),
+            agent_cores: record.counters.agent_cores(),
+            idle_percent: record.counters.idle_share().map(|share| share * 100.0),
             limit,
             gap: host.gap.map(|gap| HostGap {
                 from_s: gap.from.as_secs_f64(),
@@ -290,25 +292,8 @@ struct HostRecord {
     transactions: u64,
     statements: u64,
     errors: u64,
-    /// Begin and end of what was measured there.
-    measured: Option<(Duration, Duration)>,
-    samples: Vec<HostSample>,
-    /// Where in a sample each of [`READ`] is.
-    columns: [Option<usize>; READ.len()],
+    counters: HostCounters,
 }
-
-/// What is looked at of a host's counters.
-const READ: [Meaning; 6] = [
-    Meaning::DynoCpuS,
-    Meaning::CpuIdleShare,
-    Meaning::CpuIowaitShare,
-    Meaning::CpuStealShare,
-    Meaning::ThrottledS,
-    Meaning::RunQueueS,
-];
-
-/// A sample's time and the values of [`READ`].
-type HostSample = (Duration, [Option<f64>; READ.len()]);
 
 impl HostRecord {
     fn open(experiment: &Resolved, folder: &Path, host: &Host, sampling: bool) -> Result<Self, ArchiveError> {
@@ -319,65 +304,24 @@ impl HostRecord {
             .iter()
             .map(|workload| workload.name.clone())
             .collect();
-        let columns = READ.map(|meaning| {
-            let name = series.meanings.get(&meaning)?;
-            series.columns.iter().position(|column| column == name)
-        });
         Ok(Self {
             writer: LoadHostWriter::create(folder, &host.name, phases, workloads, sampling.then_some(&series))?,
             transactions: 0,
             statements: 0,
             errors: 0,
-            measured: None,
-            samples: Vec::new(),
-            columns,
+            counters: HostCounters::new(&series),
         })
-    }
-
-    fn measured_s(&self) -> f64 {
-        self.measured
-            .map_or(0.0, |(start, end)| end.saturating_sub(start).as_secs_f64())
-    }
-
-    /// The samples of what was measured.
-    fn within(&self) -> impl Iterator<Item = &HostSample> {
-        let (start, end) = self.measured.unwrap_or_default();
-        // The last one is taken a little after the end.
-        let end = end + Duration::from_millis(500);
-        self.samples.iter().filter(move |(at, _)| (start..=end).contains(at))
-    }
-
-    /// By how much a counter grew, in each second.
-    fn growth_per_s(&self, place: usize) -> Option<f64> {
-        let mut known = self.within().filter_map(|(at, values)| Some((*at, values[place]?)));
-        let (first_at, first) = known.next()?;
-        let (last_at, last) = known.last()?;
-        Some((last - first).max(0.0) / (last_at - first_at).as_secs_f64())
-    }
-
-    fn mean(&self, place: usize) -> Option<f64> {
-        let known: Vec<f64> = self.within().filter_map(|(_, values)| values[place]).collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-    }
-
-    fn agent_cores(&self) -> Option<f64> {
-        self.growth_per_s(0)
-    }
-
-    /// The share of all CPUs that nobody used: a CPU is free while what would use it waits for storage.
-    fn idle_share(&self) -> Option<f64> {
-        Some(self.mean(1)? + self.mean(2).unwrap_or(0.0))
     }
 
     /// For which share of the time the threads waited for a CPU, if it is worth a word.
     fn waited_share(&self, threads: usize) -> Option<f64> {
-        let share = self.growth_per_s(5)? / threads.max(1) as f64;
+        let share = self.counters.waiting_threads()? / threads.max(1) as f64;
         (share >= WAITED_SHARE).then_some(share)
     }
 
     /// Why this host limited the load, if it did.
     fn limit(&self, threads: usize, is_elsewhere: bool) -> Option<String> {
-        let busy = self.agent_cores().map(|cores| cores / threads.max(1) as f64);
+        let busy = self.counters.agent_cores().map(|cores| cores / threads.max(1) as f64);
         if let Some(busy) = busy.filter(|busy| *busy >= BUSY_SHARE) {
             return Some(format!(
                 "its {threads} load threads were busy {:.0} % of the time; give the workloads more threads or add \
@@ -385,14 +329,16 @@ impl HostRecord {
                 busy.min(1.0) * 100.0
             ));
         }
-        if let Some(share) = self.growth_per_s(4).filter(|share| *share > THROTTLED_SHARE) {
+        let throttled = self.counters.throttled_share();
+        if let Some(share) = throttled.filter(|share| *share > THROTTLED_SHARE) {
             return Some(format!(
                 "its control group held it back for {:.0} ms a second; raise its CPU quota",
                 share * 1e3
             ));
         }
-        let idle = self.idle_share().filter(|idle| is_elsewhere && *idle < IDLE_SHARE);
-        let steal = self.mean(3).unwrap_or(0.0);
+        let idle = self.counters.idle_share();
+        let idle = idle.filter(|idle| is_elsewhere && *idle < IDLE_SHARE);
+        let steal = self.counters.steal_share();
         idle.map(|idle| {
             let stolen = match steal > 0.05 {
                 true => format!(", {:.0} % taken by other virtual machines", steal * 100.0),
@@ -440,15 +386,14 @@ impl Observer for Watched<'_, '_> {
 }
 
 impl FleetObserver for Watched<'_, '_> {
-    fn host_interval(&mut self, host: usize, interval: &Interval) {
+    fn host_interval(&mut self, host: usize, interval: &SparseInterval) {
         let is_measured = self.warmup != Some(interval.phase);
         let Some(record) = self.records.get_mut(host) else {
             return;
         };
+        let end = interval.start + interval.duration;
+        record.counters.interval(interval.start, end, is_measured);
         if is_measured {
-            let end = interval.start + interval.duration;
-            let start = record.measured.map_or(interval.start, |(start, _)| start);
-            record.measured = Some((start, end));
             for recording in &interval.recordings {
                 record.transactions += recording.transactions;
                 record.statements += recording.statements;
@@ -463,8 +408,7 @@ impl FleetObserver for Watched<'_, '_> {
         let Some(record) = self.records.get_mut(host) else {
             return;
         };
-        let read = record.columns.map(|column| values.get(column?).copied().flatten());
-        record.samples.push((at, read));
+        record.counters.sample(at, values);
         let values: Vec<Value> = values.iter().map(|value| Value::from(*value)).collect();
         let kept = record.writer.sample(at, &values);
         self.keep(kept);
@@ -474,8 +418,9 @@ impl FleetObserver for Watched<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::host_counters::tests::sample;
 
-    fn record(samples: &[(u64, [f64; READ.len()])]) -> HostRecord {
+    fn record(samples: &[(u64, [f64; 6])]) -> HostRecord {
         let folder = tempfile::tempdir().unwrap();
         let experiment = Resolved::of_load("t".to_owned(), "t".to_owned(), Vec::new());
         let host = Host {
@@ -483,12 +428,11 @@ mod tests {
             place: dyno_fleet::start::Place::Local,
         };
         let mut record = HostRecord::open(&experiment, folder.path(), &host, true).unwrap();
-        assert!(record.columns.iter().all(Option::is_some));
-        record.measured = Some((Duration::from_secs(2), Duration::from_secs(4)));
-        let samples = samples
-            .iter()
-            .map(|(at_s, values)| (Duration::from_secs(*at_s), values.map(Some)));
-        record.samples = samples.collect();
+        let counters = &mut record.counters;
+        counters.interval(Duration::from_secs(2), Duration::from_secs(4), true);
+        for (at_s, values) in samples {
+            counters.sample(Duration::from_secs(*at_s), &sample(*values));
+        }
         record
     }
 

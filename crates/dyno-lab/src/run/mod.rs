@@ -17,6 +17,7 @@ mod emergency;
 mod error;
 mod external;
 mod fleet;
+mod host_counters;
 mod lately;
 mod loaded;
 mod plans;

@@ -23,6 +23,7 @@ mod profile;
 mod program;
 mod report;
 mod signals;
+mod steering;
 mod timeline;
 
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
@@ -42,3 +43,4 @@ pub use outcome::{Connected, DriveError, Ending, Found, LastTransactions, Observ
 pub use part::Part;
 pub use program::{Action, MOST_CONNECTIONS, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::{Signals, heeded};
+pub use steering::Steering;

@@ -4,6 +4,7 @@ use crate::backend::wire::transport::{TransportKind, UringUnavailable};
 use crate::client_event::ClientEvent;
 use crate::descriptors::TooFewDescriptors;
 use crate::program::ProgramError;
+use crate::steering::Steering;
 use dyno_connect::ConnectError;
 #[cfg(doc)]
 use dyno_connect::Stop;
@@ -12,6 +13,7 @@ use dyno_wire::ServerError;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How the connections came up, one entry per workload.
@@ -29,6 +31,10 @@ pub struct Connected {
 
 /// Is told what happens while the load runs, on the thread that called [`drive`](crate::drive()).
 pub trait Observer {
+    /// By what it changes the pace of the load while that runs, if it does. Asked once, before clients connect.
+    fn steering(&self) -> Option<Arc<Steering>> {
+        None
+    }
     /// All clients are connected; the first phase begins now.
     fn connected(&mut self, connected: &Connected);
     /// An interval is complete. `Break` ends the load.

@@ -94,6 +94,18 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// The rules of a workload that goes on with these stages, the last of them without end.
+    pub fn steered<D: Driver, P: Scripted>(workload: &Workload<D, P>, stages: &'a [Stage]) -> Self {
+        Self {
+            clients: workload.clients,
+            threads: workload.parts(),
+            pacing: workload.pacing,
+            start_delay: Duration::ZERO,
+            stages_begin: Duration::ZERO,
+            stages,
+        }
+    }
+
     /// The profile of the thread with number `part`, from `start_ns` on. The first phase began at `phases_begin_ns`,
     /// which is not later.
     pub fn profile(&self, part: usize, phases_begin_ns: u64, start_ns: u64) -> Profile {

@@ -3,9 +3,13 @@
 #[macro_use]
 mod support;
 
-use dyno_engine::{Load, Pacing, Phase, Span, Stage, Stop, TransportChoice, WireDriver, drive};
+use dyno_engine::{
+    Connected, Load, Observer, Pacing, Phase, Span, Stage, Steering, Stop, TransportChoice, WireDriver, drive,
+};
+use dyno_record::Interval;
 use dyno_wire::PgSession;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::scripted_server::{Behaviour, ScriptedServer};
@@ -21,6 +25,8 @@ over_each_transport!(
     stages_last_until_their_work_is_done,
     a_load_beside_counted_work_ends_with_it,
     what_takes_longer_than_all_phases_is_told_with_its_time,
+    whoever_watches_changes_rate_and_clients,
+    what_a_step_left_undone_is_not_the_next_ones_work,
 );
 
 /// When requests arrived, and on which connection.
@@ -332,4 +338,93 @@ fn what_takes_longer_than_all_phases_is_told_with_its_time(transport: TransportC
     let last = &outcome.last[0];
     assert_eq!((outcome.unfinished[0], last.finished.len()), (2, 0));
     assert!(last.open_for >= Some(Duration::from_millis(150)), "{last:?}");
+}
+
+/// Keeps what is observed, and changes the pace as `then` says when so many milliseconds are over.
+struct Steered {
+    keep: Keep,
+    steering: Arc<Steering>,
+    then: Vec<(u64, Duration, Stage)>,
+}
+
+impl Steered {
+    /// The first change is told before anything begins.
+    fn run(load: &Load<WireDriver<PgSession>, OneStatement>, changes: &[(u64, u64, Stage)]) -> Instant {
+        let steering = Arc::new(Steering::default());
+        let then = changes
+            .iter()
+            .map(|(told_ms, from_ms, stage)| (*told_ms, Duration::from_millis(*from_ms), *stage));
+        let mut steered = Self {
+            keep: Keep::default(),
+            steering,
+            then: then.collect(),
+        };
+        let outcome = drive(load, &mut steered, &Stop::new()).expect("the load runs");
+        assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+        assert_eq!(outcome.connections, vec![0], "nobody lost a connection");
+        steered.keep.connected_at.expect("it was connected")
+    }
+}
+
+impl Observer for Steered {
+    fn steering(&self) -> Option<Arc<Steering>> {
+        Some(Arc::clone(&self.steering))
+    }
+
+    fn connected(&mut self, connected: &Connected) {
+        self.keep.connected(connected);
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        let end_ms = (interval.start + interval.duration).as_millis() as u64;
+        if let Some(place) = self.then.iter().position(|(told_ms, ..)| *told_ms <= end_ms) {
+            let (_, from, stage) = self.then.remove(place);
+            self.steering.go_on(from, vec![stage]);
+        }
+        self.keep.interval(interval)
+    }
+}
+
+fn whoever_watches_changes_rate_and_clients(transport: TransportChoice) {
+    let requests = Requests::default();
+    let server = requests.server(Duration::from_millis(1));
+    let mut load = load(transport, &server, 6, 2, Pacing::Closed, &[("measure", 3000)]);
+    load.interval = Duration::from_millis(100);
+    let begin = Steered::run(
+        &load,
+        &[
+            (300, 500, stage(1, None, span(400.0, 400.0))),
+            (1300, 1500, stage(1, None, span(100.0, 100.0))),
+            (2100, 2300, stage(1, span(3.0, 3.0), None)),
+        ],
+    );
+    assert_eq!(requests.active(begin, 0, 500), 6, "a closed loop until then");
+    for (from_ms, to_ms, expected) in [(600, 1500, 360.0_f64), (1600, 2300, 70.0)] {
+        let count = requests.between(begin, from_ms, to_ms).len() as f64;
+        let bound = 4.0 * expected.sqrt() + 10.0;
+        assert!(
+            (count - expected).abs() <= bound,
+            "{count} from {from_ms} ms on, {expected} expected"
+        );
+    }
+    assert_eq!(requests.active(begin, 2500, 3000), 3, "a closed loop again");
+}
+
+fn what_a_step_left_undone_is_not_the_next_ones_work(transport: TransportChoice) {
+    let requests = Requests::default();
+    // Two clients do no more than 200 a second.
+    let server = requests.server(Duration::from_millis(10));
+    let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 2500)]);
+    load.interval = Duration::from_millis(100);
+    let begin = Steered::run(
+        &load,
+        &[
+            (100, 300, stage(1, None, span(2000.0, 2000.0))),
+            (1100, 1300, stage(1, None, span(30.0, 30.0))),
+        ],
+    );
+    let behind = requests.between(begin, 400, 1300).len();
+    assert!(behind > 90, "it was busy: {behind}");
+    let after = requests.between(begin, 1500, 2500).len();
+    assert!((5..70).contains(&after), "{after}, 30 expected");
 }

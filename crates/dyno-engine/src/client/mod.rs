@@ -27,12 +27,13 @@ use crate::phase_ends::PhaseEnds;
 use crate::profile::{Change, Rules};
 use crate::program::Scripted;
 use crate::report::{Message, Reporting, SliceReport, WorkerSummary};
+use crate::steering::Steering;
 use crate::timeline::{Slice, Timeline};
 use dyno_connect::Stop;
 use dyno_record::Recording;
 use dyno_wire::Reply;
 use own::Places;
-use pacing::Schedule;
+use pacing::{Ramp, Schedule};
 use stage::Pace;
 use state::Client;
 use std::cmp::Reverse;
@@ -66,6 +67,11 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     part: usize,
     clock: Clock,
     stop: &'a Stop,
+    /// What changes the pace while the load runs, and how often that was heeded.
+    steering: Option<&'a Steering>,
+    heeded: u64,
+    /// When the clients began.
+    begun_ns: u64,
     clients: Vec<Client<P::State>>,
     /// Their connections.
     backend: B,
@@ -86,6 +92,8 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     schedule: Schedule,
     /// What is to change in `active` and `pace`.
     changes: Peekable<std::vec::IntoIter<Change>>,
+    /// The arrivals from then on, if they are not those of the schedule as it is.
+    course: Option<Vec<Ramp>>,
     /// When the first of them is due.
     change_ns: u64,
     /// What they follow from.
@@ -148,6 +156,7 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
     pub clock: Clock,
     pub stop: &'a Stop,
     pub ends: &'a PhaseEnds,
+    pub steering: Option<&'a Steering>,
     pub grace: Duration,
     pub record_finishing: bool,
     /// Whether something of the workload has ever worked.
@@ -293,6 +302,9 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             part: share.part,
             clock: share.clock,
             stop: share.stop,
+            steering: share.steering,
+            heeded: 0,
+            begun_ns: 0,
             working: clients.len(),
             clients,
             backend,
@@ -306,6 +318,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             connecting: VecDeque::new(),
             schedule: Schedule::new(Vec::new(), Box::new(|| 0.0)),
             changes: Vec::new().into_iter().peekable(),
+            course: None,
             change_ns: u64::MAX,
             rules: Rules::of(workload),
             phases_begin_ns: 0,
@@ -345,6 +358,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             true => start.timeline.open(),
             false => start.timeline,
         };
+        self.begun_ns = start.at_ns;
         self.end_ns = self.timeline.end_ns();
         self.slice = self.timeline.next();
         self.over = start.at_ns >= self.end_ns;

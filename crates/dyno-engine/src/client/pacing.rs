@@ -67,16 +67,22 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Arrivals over `ramps`, of which each begins where the one before it ends. Without any, nothing is ever due.
     pub fn new(ramps: Vec<Ramp>, draws: Draws) -> Self {
-        let mut ramps = ramps.into_iter();
-        let ramp = ramps.next();
         let mut schedule = Self {
-            ramp,
-            ramps,
-            next_ns: ramp.map_or(0.0, |ramp| ramp.start_ns),
+            ramp: None,
+            ramps: Vec::new().into_iter(),
+            next_ns: 0.0,
             draws,
         };
-        schedule.advance();
+        schedule.begin_again(ramps);
         schedule
+    }
+
+    /// Forgets what is still due, and goes on with other ramps.
+    pub fn begin_again(&mut self, ramps: Vec<Ramp>) {
+        self.ramps = ramps.into_iter();
+        self.ramp = self.ramps.next();
+        self.next_ns = self.ramp.map_or(0.0, |ramp| ramp.start_ns);
+        self.advance();
     }
 
     /// The next instant that is due; `u64::MAX` if nothing is any more.

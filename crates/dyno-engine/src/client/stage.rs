@@ -1,11 +1,14 @@
 //! Clients become active, rest, and change between closed and open loop, as the start delay and the stages of their
-//! workload want it.
+//! workload want it, or whoever steers the load.
 
 use super::Clients;
 use super::state::Waiting;
 use crate::backend::{Backend, Driver};
-use crate::profile::Change;
+use crate::clock::duration_ns;
+use crate::load::Stage;
+use crate::profile::{Change, Rules};
 use crate::program::Scripted;
+use std::time::Duration;
 
 /// When clients begin their transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +32,30 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         self.change_ns = self.changes.peek().map_or(u64::MAX, |change| change.at_ns);
     }
 
+    /// Takes note of how the load is to go on.
+    #[cold]
+    pub(super) fn heed_steering(&mut self) {
+        let Some(steering) = self.steering else { return };
+        self.heeded = steering.changes();
+        let Some((from, stage)) = steering.of(self.number) else {
+            return;
+        };
+        let from_ns = self.begun_ns.saturating_add(duration_ns(from));
+        let stage = Stage {
+            duration: Duration::MAX,
+            ..stage
+        };
+        let profile = Rules::steered(self.workload, &[stage]).profile(self.part, from_ns, from_ns);
+        // Until then everything goes on as it does.
+        self.changes = profile.changes.into_iter().peekable();
+        self.course = Some(profile.ramps);
+        self.change_ns = from_ns;
+    }
+
     fn change(&mut self, change: Change) {
+        if let Some(ramps) = self.course.take() {
+            self.schedule.begin_again(ramps);
+        }
         let before = self.active;
         self.active = change.active;
         if change.active < before {

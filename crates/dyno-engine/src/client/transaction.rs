@@ -19,6 +19,9 @@ const SKIPPED_AT_ONCE: usize = 10_000;
 impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Lets every client act whose time has come.
     pub(super) fn start_due(&mut self, now_ns: u64) {
+        if self.steering.is_some_and(|steering| steering.changes() != self.heeded) {
+            self.heed_steering();
+        }
         if now_ns >= self.change_ns {
             self.follow_course(now_ns);
         }

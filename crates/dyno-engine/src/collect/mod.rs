@@ -61,6 +61,8 @@ pub fn drive_part<D: Driver, P: Scripted>(
 ) -> Result<Outcome, DriveError> {
     // What ends this load by its own fault says nothing to whoever else looks at the caller's flag.
     let stop = &stop.within();
+    let steering = observer.steering();
+    let steering = steering.as_deref();
     let chosen = Chosen::new(load.threads.transport)?;
     let workloads = load.workloads.iter().enumerate();
     let portions: Vec<Portion> = workloads
@@ -93,6 +95,7 @@ pub fn drive_part<D: Driver, P: Scripted>(
                 connecting: &connecting,
                 stop,
                 ends: &ends,
+                steering,
             };
             let body = move || client_thread(load, portion, shared, &start, reporting);
             let name = format!("{}-{}", load.workloads[portion.workload].name, portion.part);

@@ -15,6 +15,7 @@ use crate::phase_ends::PhaseEnds;
 use crate::profile::Rules;
 use crate::program::{MOST_CONNECTIONS, Scripted};
 use crate::report::{Message, Reporting, WorkerSummary};
+use crate::steering::Steering;
 use crate::timeline::Timeline;
 use dyno_connect::Stop;
 use dyno_record::LatencyHistogram;
@@ -79,6 +80,7 @@ pub(super) struct Shared<'a> {
     pub connecting: &'a InitialConnections,
     pub stop: &'a Stop,
     pub ends: &'a PhaseEnds,
+    pub steering: Option<&'a Steering>,
 }
 
 /// The life of one worker thread.
@@ -94,6 +96,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
         connecting,
         stop,
         ends,
+        steering,
     } = shared;
     let workload = &load.workloads[portion.workload];
     let _alarm = Alarm {
@@ -155,6 +158,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
         clock,
         stop,
         ends,
+        steering,
         grace: load.grace,
         record_finishing: load.record_finishing,
         succeeded: &portion.succeeded,

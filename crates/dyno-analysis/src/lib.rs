@@ -14,6 +14,7 @@ mod causes;
 mod checkpoints;
 pub mod comparison;
 mod descheduled;
+mod gave_way;
 mod lag;
 mod limits;
 pub mod plans;
@@ -34,6 +35,7 @@ mod cases;
 
 pub use campaign::campaign_warnings;
 pub(crate) use campaign::settings;
+pub use gave_way::gave_way;
 pub use lag::lag;
 pub use limits::is_near_ceiling;
 

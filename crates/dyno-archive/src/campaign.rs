@@ -3,7 +3,10 @@
 use crate::plan::{
     Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Publication, Resolved, harmless,
 };
-use crate::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Turns, replace_json};
+use crate::{
+    ArchiveError, CAMPAIGN_JSON, CapacitySearch, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Turns,
+    replace_json,
+};
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
 use serde::{Deserialize, Serialize};
@@ -48,6 +51,9 @@ pub struct CampaignRecord {
     /// That the two cells are measured in turn; absent if runs are made one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
+    /// That its only run seeks the highest load that holds limits; absent if that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacitySearch>,
     /// What is done after a run that failed.
     #[serde(default)]
     pub on_failure: OnFailure,
@@ -250,6 +256,7 @@ impl CampaignRecord {
             published: Publication::default(),
             order: Order::default(),
             turns: None,
+            capacity: None,
             on_failure: OnFailure::default(),
             max_errors_percent: ErrorLimit::default(),
             sampling: true,
@@ -273,6 +280,7 @@ impl CampaignRecord {
             published: plan.published.clone(),
             order: plan.order,
             turns: plan.turns,
+            capacity: plan.capacity.clone(),
             on_failure: plan.on_failure,
             max_errors_percent: plan.max_errors,
             ..record
@@ -293,6 +301,7 @@ impl CampaignRecord {
             seed: self.seed,
             published: self.published.clone(),
             turns: self.turns,
+            capacity: self.capacity.clone(),
         }
     }
 }
@@ -355,6 +364,7 @@ mod tests {
             seed: 7,
             published: Publication::default(),
             turns: None,
+            capacity: None,
         };
         CampaignRecord::of(&plan, "dyno run pk-update".to_owned(), Zoned::now()).unwrap()
     }

@@ -8,6 +8,7 @@ pub mod analysis;
 mod answers;
 mod append;
 mod campaign;
+mod capacity;
 pub mod earlier;
 mod events;
 pub mod figures;
@@ -29,6 +30,9 @@ mod versus;
 
 pub use answers::{CheckResult, OutputResult, OutputTable, write_output};
 pub use campaign::{CampaignRecord, CampaignWriter, check_writable};
+pub use capacity::{
+    Capacity, CapacityAnswer, CapacitySearch, CapacityStep, LimitedMeasure, LoadDimension, LoadLimit, StepVerdict,
+};
 pub use events::{EventKind, EventRecord};
 pub use intervals::IntervalRow;
 pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};

@@ -5,6 +5,7 @@
 
 mod answer;
 mod campaign;
+mod capacity;
 mod ceiling;
 mod cells_csv;
 mod checks;
@@ -31,6 +32,7 @@ mod table;
 mod terminal;
 
 pub use answer::{answer, comparison_json, versus_line};
+pub use capacity::{capacity, capacity_line};
 pub use ceiling::{ceiling, ceiling_line};
 pub use cells_csv::cells_csv;
 pub use checks::{Checks, Limits, is_worse};

@@ -2,14 +2,15 @@
 
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
+use crate::capacity;
 use crate::completion;
 use crate::figures::{counted, duration};
 use crate::live::live_line;
 use crate::terminal::finished;
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
-use dyno_archive::RunState;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::summary::Summary;
+use dyno_archive::{Capacity, RunState};
 use std::time::Duration;
 
 /// The line that announces a run of several.
@@ -48,6 +49,10 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
         None => "Saved",
     };
     let kept = format!("{saved} in {folder} ({})", run.state);
+    if let Some(known) = run.folder.parent().and_then(Capacity::read) {
+        let failure = run.failure.as_ref().map_or_else(String::new, |why| format!("{why}\n"));
+        return format!("\n{}\n{failure}{kept}", capacity::page(&known));
+    }
     let in_full = of.is_none() || run.planned.cell.is_empty();
     match finished(run, of.is_none()).filter(|_| in_full) {
         Some(text) => format!("\n{text}\n{kept}"),

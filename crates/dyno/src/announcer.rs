@@ -2,7 +2,7 @@
 //! nor its archive.
 
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
-use dyno_archive::Versus;
+use dyno_archive::{Capacity, Versus};
 use dyno_lab::run::Progress;
 use dyno_report::figures::count;
 use std::collections::VecDeque;
@@ -83,6 +83,7 @@ enum News {
         measured: Duration,
         at_most: Duration,
     },
+    Capacity(Box<Capacity>, Duration),
     Finished(Box<FinishedRun>),
 }
 
@@ -101,6 +102,7 @@ impl News {
                 measured,
                 at_most,
             } => to.versus(known, *measured, *at_most),
+            Self::Capacity(known, left) => to.capacity(known, *left),
             Self::Finished(run) => to.finished(run),
         }
     }
@@ -151,14 +153,14 @@ impl Waiting {
     fn push(&self, news: News) {
         let mut pile = self.pile();
         match news {
-            News::Live(_) | News::Versus { .. } if pile.news.len() >= MOST_BEFORE_LIVE => {
+            News::Live(_) | News::Versus { .. } | News::Capacity(..) if pile.news.len() >= MOST_BEFORE_LIVE => {
                 pile.left_out += 1;
                 return;
             }
             News::Amount { .. } => {
                 pile.news.pop_back_if(|last| matches!(last, News::Amount { .. }));
             }
-            News::Live(_) | News::Versus { .. } => {}
+            News::Live(_) | News::Versus { .. } | News::Capacity(..) => {}
             _ => {
                 let full = |pile: &mut Pile| pile.news.len() >= MOST_WAITING;
                 pile = self
@@ -241,6 +243,10 @@ impl<P> Progress for Announcer<P> {
             measured,
             at_most,
         });
+    }
+
+    fn capacity(&mut self, known: &Capacity, left: Duration) {
+        self.waiting.push(News::Capacity(Box::new(known.clone()), left));
     }
 
     fn finished(&mut self, run: &FinishedRun) {

@@ -3,6 +3,7 @@
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_archive::plan::{ErrorLimit, OnFailure, Size};
+use dyno_archive::{LoadDimension, LoadLimit};
 use dyno_engine::{Cpus, TransportChoice};
 use dyno_record::Route;
 use dyno_target::target::holds_address;
@@ -28,6 +29,8 @@ pub enum Command {
     Run(RunArguments),
     /// Measure two variants in turn, as one load, until it is known which is better, or that they are the same
     Versus(VersusArguments),
+    /// Find the highest rate, or number of clients, that holds limits such as "p99 < 5ms"
+    Capacity(CapacityArguments),
     /// List the archived runs, or the experiments that can be run by name
     List(ListArguments),
     /// Show everything about an archived campaign
@@ -271,6 +274,88 @@ pub struct PipelineArguments {
     /// File to write the answer and the verdicts to in Markdown, for the summary of a pipeline
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+}
+
+/// What `dyno capacity` is told.
+#[derive(Args, Debug)]
+pub struct CapacityArguments {
+    /// Name of an experiment (see `dyno list experiments`) or path of an experiment file
+    #[arg(value_name = "NAME|FILE")]
+    pub experiment: String,
+
+    /// What has to hold, for example --limit "p99 < 5ms" --limit "errors < 0.1%": of p50, p95, p99, p99.9, mean and
+    /// errors
+    #[arg(long = "limit", value_name = "LIMIT", required = true)]
+    pub limits: Vec<LoadLimit>,
+
+    /// What is varied: the rate of an open loop, or the number of clients of a closed loop, up to all that there are
+    #[arg(long, value_enum, default_value_t = DimensionName::Rate)]
+    pub over: DimensionName,
+
+    /// Go on until the highest load that holds and the lowest that does not are this near
+    #[arg(long, value_name = "PERCENT", value_parser = nearness, default_value = "5%")]
+    pub within: f64,
+
+    /// End after this time even if the capacity is not found
+    #[arg(long, value_name = "TIME", value_parser = search_time, default_value = "10m")]
+    pub at_most: Duration,
+
+    /// Exit with code 3 if the limits are known not to hold at this rate, or with so many clients
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    pub fail_if_below: Option<f64>,
+
+    /// Exit with code 4 if the capacity is not found
+    #[arg(long)]
+    pub fail_if_unsure: bool,
+
+    /// Change something in the experiment, for example --set clients=64; one value each
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+
+    /// Size of the experiment; full is the published one
+    #[arg(long, value_enum, default_value_t = SizeName::Small)]
+    pub size: SizeName,
+
+    /// Database to measure; see `dyno run --help`
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+
+    /// Seed of all random numbers [default: a new one each time, recorded in the archive]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Do not sample server and host while the load runs: then it is not known what gave way
+    #[arg(long)]
+    pub no_sampling: bool,
+
+    /// How the load's threads move bytes: auto uses io_uring if the system allows it
+    #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
+    pub transport: TransportChoice,
+
+    /// Bind the load's threads to these CPUs in turn, one CPU per thread, for example 0-3,6 [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Cpus>,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// What can be varied, as typed.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum DimensionName {
+    /// Transactions per second of an open loop
+    Rate,
+    /// Active clients of a closed loop
+    Clients,
+}
+
+impl From<DimensionName> for LoadDimension {
+    fn from(name: DimensionName) -> Self {
+        match name {
+            DimensionName::Rate => Self::Rate,
+            DimensionName::Clients => Self::Clients,
+        }
+    }
 }
 
 /// Where campaigns are kept.
@@ -707,6 +792,32 @@ fn slice(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|slice| limits.contains(slice))
         .ok_or_else(|| "write a time from 100ms to 60s, such as 500ms".to_owned())
+}
+
+/// How near the ends of a search are to come to each other.
+fn nearness(text: &str) -> Result<f64, String> {
+    percent(text)
+        .ok()
+        .filter(|share| (0.005..=0.5).contains(share))
+        .ok_or_else(|| "write a percentage from 0.5% to 50%, such as 5%".to_owned())
+}
+
+/// How long a capacity may be sought.
+fn search_time(text: &str) -> Result<Duration, String> {
+    let limits = Duration::from_secs(10)..=Duration::from_secs(7 * 86_400);
+    age(text)
+        .ok()
+        .filter(|time| limits.contains(time))
+        .ok_or_else(|| "write a time from 10s to 7d, such as 10m".to_owned())
+}
+
+/// A rate or a number of clients.
+fn load(text: &str) -> Result<f64, String> {
+    let number = text.trim().replace([',', '_'], "").parse::<f64>();
+    number
+        .ok()
+        .filter(|load| load.is_finite() && *load > 0.0)
+        .ok_or_else(|| "write a number above 0, such as 5000".to_owned())
 }
 
 /// A number of things that there must be.

@@ -3,6 +3,7 @@
 mod agent;
 mod announcer;
 mod arguments;
+mod capacity;
 mod ceiling;
 mod clean;
 mod cli;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Sysbench(arguments) => return dyno_sysbench::main(arguments.words.into_iter()).into(),
         Command::Run(arguments) => run::run(&arguments),
         Command::Versus(arguments) => versus::versus(&arguments),
+        Command::Capacity(arguments) => capacity::capacity(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::say;
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
-use dyno_archive::Versus;
+use dyno_archive::{Capacity, Versus};
 use dyno_lab::run::Progress;
 use dyno_report as report;
 use dyno_report::figures::count;
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Where output is not a terminal, how far a step has come is printed no more often than this.
 const PLAIN_PERIOD: Duration = Duration::from_millis(990);
 
-/// The same of what is known of two variants.
-const PLAIN_VERSUS: Duration = Duration::from_secs(10);
+/// The same of what is known of two variants, or of a capacity.
+const PLAIN_KNOWN: Duration = Duration::from_secs(10);
 
 /// Shows a campaign's progress.
 pub struct Terminal {
@@ -27,7 +27,7 @@ pub struct Terminal {
     /// The run under way, if it is one of several.
     run: Option<Upcoming>,
     last_plain: Option<Instant>,
-    last_versus: Option<Instant>,
+    last_known: Option<Instant>,
     /// Whether all results could be written.
     told: Result<(), Failure>,
 }
@@ -45,7 +45,7 @@ impl Terminal {
             step: String::new(),
             run: None,
             last_plain: None,
-            last_versus: None,
+            last_known: None,
             told: Ok(()),
         }
     }
@@ -76,6 +76,17 @@ impl Terminal {
             self.last_plain = Some(Instant::now());
         }
         due
+    }
+
+    /// What is known so far of what a load is to find out.
+    fn known(&mut self, text: &str) {
+        if let Some(bar) = &self.bar {
+            self.style("{spinner} {msg}");
+            bar.set_message(visible(text).into_owned());
+        } else if self.last_known.is_none_or(|last| last.elapsed() >= PLAIN_KNOWN) {
+            self.last_known = Some(Instant::now());
+            say::aside(text);
+        }
     }
 
     fn style(&self, template: &str) {
@@ -159,14 +170,11 @@ impl Progress for Terminal {
     }
 
     fn versus(&mut self, known: &Versus, measured: Duration, at_most: Duration) {
-        let text = report::versus_line(known, measured, at_most);
-        if let Some(bar) = &self.bar {
-            self.style("{spinner} {msg}");
-            bar.set_message(visible(&text).into_owned());
-        } else if self.last_versus.is_none_or(|last| last.elapsed() >= PLAIN_VERSUS) {
-            self.last_versus = Some(Instant::now());
-            say::aside(&text);
-        }
+        self.known(&report::versus_line(known, measured, at_most));
+    }
+
+    fn capacity(&mut self, known: &Capacity, left: Duration) {
+        self.known(&report::capacity_line(known, left));
     }
 
     fn finished(&mut self, run: &FinishedRun) {

@@ -239,6 +239,13 @@ impl SummaryBuilder {
         }
     }
 
+    /// A workload goes on in a stage that was not known before: what it is now known to do in each.
+    pub fn in_stages(&mut self, workload: usize, facts: &WorkloadFacts) {
+        if let Some(workload) = self.workloads.get_mut(workload) {
+            (workload.facts.pacing, workload.facts.stages) = (facts.pacing, facts.stages.clone());
+        }
+    }
+
     /// A workload executes a statement that was not known before, or several that are counted together. It is counted
     /// behind those that are known.
     pub fn come_upon(&mut self, workload: usize, text: &str) {

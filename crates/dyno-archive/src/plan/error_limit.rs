@@ -48,6 +48,9 @@ impl fmt::Display for ErrorLimit {
 }
 
 impl ErrorLimit {
+    /// Any number of errors.
+    pub const ANY: Self = Self { percent: 100.0 };
+
     /// Whether a workload may have so many errors.
     pub(crate) fn allows(self, transactions: u64, errors: u64) -> bool {
         let all = transactions as f64 + errors as f64;

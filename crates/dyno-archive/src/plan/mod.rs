@@ -34,7 +34,7 @@ pub use secret::{shown_option, shown_parameter};
 pub use server::{Foreign, FurtherServer, Instances, MAIN};
 pub use value::{Span, Value};
 
-use crate::Turns;
+use crate::{CapacitySearch, Turns};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -65,6 +65,8 @@ pub struct Plan {
     pub published: Publication,
     /// Whether the two cells are measured in turn, in the two runs there are, rather than one after the other.
     pub turns: Option<Turns>,
+    /// Whether its only run seeks the highest load that holds limits.
+    pub capacity: Option<CapacitySearch>,
 }
 
 /// Something that is varied.

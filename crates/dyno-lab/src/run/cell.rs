@@ -9,10 +9,10 @@ use super::reserved::Reserved;
 use super::servers::{CellServer, CellServers};
 use super::target::{clients, lexis};
 use super::{Entry, Progress, RunError, RunRecording, begun_again, ceiling, data};
-use super::{turns, workload};
+use super::{capacity, turns, workload};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
-use dyno_archive::{CampaignWriter, Turns, Verdict, Versus};
+use dyno_archive::{CampaignWriter, CapacitySearch, Turns, Verdict, Versus};
 use dyno_engine::{Ending, Outcome, Part, Stop, ThreadOptions};
 use dyno_fleet::protocol::Told;
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
@@ -44,6 +44,8 @@ pub(super) struct Bench<'a> {
     pub command: &'a str,
     /// With how many errors a run still counts.
     pub max_errors: ErrorLimit,
+    /// Whether the run seeks the highest load that holds limits.
+    pub capacity: Option<&'a CapacitySearch>,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
     /// How the load's threads work.
@@ -101,7 +103,11 @@ impl Bench<'_> {
         let stop = self.stop;
         let scripts = |lexis: &dyn Fn(&str) -> Lexis| workload::scripts(experiment, seed, lexis, stop);
         let mut sharing = None;
+        let sought = self.capacity;
         let share = |load: &mut LoadPlan| {
+            if sought.is_some() {
+                capacity::steer(load);
+            }
             sharing = agents
                 .map(|agents| agents.share(experiment, load.clone()))
                 .transpose()?;
@@ -145,13 +151,21 @@ impl Bench<'_> {
         // In between the author's questions may have been asked.
         recording.asks(&connecting);
         let folder = recording.folder().to_owned();
-        let (driven, lost) = self.reserved.during(self.stop, |stop| match agents {
-            None => {
+        let mut known = None;
+        let restarts = || load.counts().iter().map(|counts| counts.errors).collect();
+        let (driven, lost) = self.reserved.during(self.stop, |stop| match (agents, sought) {
+            (None, None) => {
                 let outcome = load.drive(recording.observer(), stop)?;
-                let counts = load.counts();
-                Ok((outcome, counts.iter().map(|counts| counts.errors).collect(), None))
+                Ok((outcome, restarts(), None))
             }
-            Some(agents) => {
+            (None, Some(sought)) => {
+                let mut climb = capacity::Climb::new(recording.observer(), sought, experiment);
+                let outcome = load.drive(&mut climb, stop)?;
+                let (found, is_over) = climb.finish();
+                known = Some(found);
+                Ok((capacity::outcome_of(is_over, outcome), restarts(), None))
+            }
+            (Some(agents), _) => {
                 let driven = agents.drive(experiment, recording.observer(), &folder, told, stop)?;
                 recording.driven_by(driven.hosts);
                 driven.notes.into_iter().for_each(|note| recording.note(note));
@@ -169,7 +183,12 @@ impl Bench<'_> {
                     .or_else(|| script_end(experiment, &outcome, &heard))
                     .or_else(|| self.lapse(servers, &outcome))
                     .or(missing);
-                Ok(recording.close_when(&outcome, reason, || self.catch_up_after(servers)))
+                let closed = recording.close_when(&outcome, reason, || self.catch_up_after(servers));
+                if let Some(known) = known {
+                    let kept = capacity::keep(known, self.campaign.path(), &closed);
+                    kept.unwrap_or_else(|error| progress.note(&format!("{error}.")));
+                }
+                Ok(closed)
             }
             Err(error) => {
                 let error = lost.unwrap_or(error);

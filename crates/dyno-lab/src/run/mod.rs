@@ -7,6 +7,7 @@
 mod begun_again;
 mod beside;
 mod both;
+pub mod capacity;
 #[cfg(test)]
 mod cases;
 mod ceiling;

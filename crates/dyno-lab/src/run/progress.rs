@@ -1,8 +1,8 @@
 //! What a person watching is told while a campaign goes on; how it is shown is the command line's business.
 
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
-use dyno_archive::Versus;
 use dyno_archive::figures::figure;
+use dyno_archive::{Capacity, Versus};
 use std::time::Duration;
 
 /// Is told what happens, on the thread that runs the campaign. What it has no interest in it need not take note of.
@@ -35,6 +35,9 @@ pub trait Progress {
 
     /// What is known, after a block, of two variants that are measured in turn: this long, of at most so long.
     fn versus(&mut self, _known: &Versus, _measured: Duration, _at_most: Duration) {}
+
+    /// What is known of the highest load that holds limits, and how long it is sought at most from now on.
+    fn capacity(&mut self, _known: &Capacity, _left: Duration) {}
 
     /// A run has ended and what is known of it is written.
     fn finished(&mut self, _run: &FinishedRun) {}

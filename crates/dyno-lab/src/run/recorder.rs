@@ -5,9 +5,9 @@ use super::lately::Lately;
 use super::progress::Progress;
 use super::sampling::{Running, Sampling};
 use dyno_analysis::summary::SummaryBuilder;
-use dyno_archive::plan::WARMUP;
+use dyno_archive::plan::{Stage, WARMUP};
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
-use dyno_archive::{EventKind, EventRecord, RunWriter, ServerWriter};
+use dyno_archive::{Capacity, EventKind, EventRecord, PhaseRecord, RunWriter, ServerWriter};
 use dyno_engine::{ClientEvent, Connected, Found, LastTransactions, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
@@ -39,6 +39,8 @@ pub struct Recorder<'a> {
     warnings: Vec<Warning>,
     /// The load's workloads before its own, if it keeps a part of the load.
     before: Option<usize>,
+    /// What each workload was to do in each step, if the load is found step by step while it runs.
+    steps: Option<Vec<Vec<Stage>>>,
 }
 
 /// What a recorder leaves.
@@ -87,6 +89,7 @@ impl<'a> Recorder<'a> {
             come_upon: Vec::new(),
             warnings: Vec::new(),
             before: None,
+            steps: None,
         }
     }
 
@@ -95,6 +98,42 @@ impl<'a> Recorder<'a> {
     pub(super) fn of_part(&mut self, before: usize) {
         self.before = Some(before);
         self.writer.record_mut().in_turns = true;
+    }
+
+    /// What is measured is steps, each of which is told when it begins. How the load goes on is not told then, because
+    /// whoever chooses them has more to tell.
+    pub(super) fn keep_steps(&mut self) {
+        let record = self.writer.record_mut();
+        record.phases.retain(|phase| phase.name == WARMUP);
+        self.phases.retain(|phase| phase == WARMUP);
+        self.steps = Some(vec![Vec::new(); record.workloads.len()]);
+    }
+
+    /// A step begins in which each workload does what its stage says, all of the same name. Gives the index of its
+    /// phase.
+    pub(super) fn begin_step(&mut self, stages: &[Stage]) -> usize {
+        let Some(steps) = &mut self.steps else { return 0 };
+        let record = self.writer.record_mut();
+        let each = record.workloads.iter_mut().zip(steps).zip(stages).enumerate();
+        for (workload, ((facts, steps), stage)) in each {
+            steps.push(stage.clone());
+            *facts = facts.clone().in_stages(steps);
+            self.builder.in_stages(workload, facts);
+        }
+        let name = stages.first().map_or("", |stage| &stage.name);
+        record.phases.push(PhaseRecord {
+            name: name.to_owned(),
+            planned_s: None,
+            start_s: None,
+            end_s: None,
+        });
+        self.phases.push(name.to_owned());
+        self.phases.len() - 1
+    }
+
+    /// Tells whoever watches what is known of the highest load that holds limits.
+    pub(super) fn tell_capacity(&mut self, known: &Capacity, left: Duration) {
+        self.progress.capacity(known, left);
     }
 
     /// The statements that clients came upon so far, in this order, each with the number of its workload.
@@ -182,6 +221,13 @@ impl<'a> Recorder<'a> {
     /// Tells what the load did since that was last told.
     fn tell(&mut self) {
         let Some(lately) = self.lately.take() else { return };
+        if self
+            .steps
+            .as_ref()
+            .is_some_and(|steps| steps.iter().any(|steps| !steps.is_empty()))
+        {
+            return;
+        }
         let phase = self.phases.get(lately.phase()).map(String::as_str).unwrap_or_default();
         let names = self
             .writer

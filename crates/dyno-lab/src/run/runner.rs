@@ -75,6 +75,7 @@ impl<'a> CampaignRunner<'a> {
                 seed: plan.seed,
                 command: &record.command,
                 max_errors: plan.max_errors,
+                capacity: plan.capacity.as_ref(),
                 sampling: record.sampling,
                 threads: threads::of(record),
                 environment: lending.environment,

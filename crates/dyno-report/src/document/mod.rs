@@ -11,6 +11,7 @@ mod bars;
 #[cfg(test)]
 mod bindings;
 mod campaign;
+mod capacity;
 pub(crate) mod cautions;
 mod cell_table;
 mod compared;
@@ -67,7 +68,7 @@ use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
 use dyno_archive::summary::Summary;
-use dyno_archive::{Campaign, Run, Versus};
+use dyno_archive::{Campaign, Capacity, Run, Versus};
 use model::{Block, Detail, Document, FORMAT, Headline, Section};
 use parts::{in_full, paragraph, section};
 use recorded::Recorded;
@@ -89,6 +90,10 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
     let mut cautions = Cautions::default();
     cautions.plan(campaign);
     tell(&mut document, cautions, &recorded, experiment_of(campaign, run));
+    if let Some(known) = Capacity::read(&campaign.path) {
+        document.headlines = vec![capacity::headline(&known)];
+        document.sections.insert(0, capacity::section_of(&known));
+    }
     document.sections.extend(around::of_run(run));
     document.sections.extend(published::of(&[campaign], Some(run), detail));
     let environment = environment::environment(&[(campaign, vec![run])]);

@@ -9,6 +9,7 @@ mod archive;
 mod around;
 mod builtin;
 mod cache;
+mod capacity;
 mod ceiling;
 mod ci;
 mod clean;

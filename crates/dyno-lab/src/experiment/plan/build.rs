@@ -170,6 +170,7 @@ impl Experiment {
             seed,
             published: self.published.clone(),
             turns: None,
+            capacity: None,
             cells,
         })
     }

@@ -1,0 +1,107 @@
+//! A plan whose only run seeks the highest load that holds limits.
+
+use super::INTERVAL;
+use dyno_archive::CapacitySearch;
+use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
+use std::time::Duration;
+
+/// The warm-up is never shorter: its second half says where to begin.
+const SHORTEST_WARMUP: Duration = Duration::from_secs(4);
+
+/// Why the capacity of an experiment cannot be sought.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CapacityError {
+    /// There are several things to measure.
+    #[error(
+        "the capacity is sought of one variant, but the plan has {cells} cells: give every factor one value with --set, \
+         and call dyno capacity for each variant"
+    )]
+    NotOne {
+        /// How many.
+        cells: usize,
+    },
+    /// Its load is not for dyno capacity to choose.
+    #[error("the capacity of this experiment cannot be sought, because {why}")]
+    Unsuitable {
+        /// What is in the way.
+        why: &'static str,
+    },
+}
+
+/// `plan`, of one cell, as one that seeks what `sought` says for at most `at_most`. The shares of its workloads are those
+/// of their rates, or of their clients if they have no rates.
+///
+/// # Errors
+/// There are several cells, or the load of its cell is not one that can be varied.
+pub fn seeking(plan: Plan, sought: CapacitySearch, at_most: Duration) -> Result<Plan, CapacityError> {
+    let mut plan = plan;
+    let [cell] = plan.cells.as_mut_slice() else {
+        return Err(CapacityError::NotOne {
+            cells: plan.cells.len(),
+        });
+    };
+    let experiment = &mut cell.experiment;
+    check(experiment)?;
+    let rates: Option<Vec<f64>> = experiment
+        .workloads
+        .iter()
+        .map(|workload| workload.rate_per_s)
+        .collect();
+    let clients = || {
+        experiment
+            .workloads
+            .iter()
+            .map(|workload| workload.clients as f64)
+            .collect()
+    };
+    let parts: Vec<f64> = rates.unwrap_or_else(clients);
+    let all: f64 = parts.iter().sum();
+    for workload in &mut experiment.workloads {
+        workload.rate_per_s = None;
+    }
+    let warmup = experiment
+        .warmup
+        .max(SHORTEST_WARMUP)
+        .as_nanos()
+        .div_ceil(INTERVAL.as_nanos());
+    experiment.warmup = INTERVAL.saturating_mul(u32::try_from(warmup).unwrap_or(u32::MAX));
+    experiment.measure = Some(at_most);
+    experiment.interval = super::KEPT;
+    // They are of a load that does not change.
+    experiment.metrics.clear();
+    experiment.checks.clear();
+    experiment.outputs.clear();
+    plan.runs = vec![PlannedRun {
+        number: 1,
+        cell: cell.levels.clone(),
+        repetition: 1,
+    }];
+    plan.capacity = Some(CapacitySearch {
+        shares: parts.iter().map(|part| part / all).collect(),
+        ..sought
+    });
+    // Loads that are too high are part of it.
+    plan.max_errors = ErrorLimit::ANY;
+    Ok(plan)
+}
+
+/// Whether the load can be varied.
+fn check(experiment: &Resolved) -> Result<(), CapacityError> {
+    let workloads = || experiment.workloads.iter();
+    let with_rate = workloads().filter(|workload| workload.rate_per_s.is_some()).count();
+    let why = if !experiment.load_hosts.is_empty() {
+        "its load comes from several hosts; drive it from this one"
+    } else if !experiment.stages.is_empty() {
+        "it has stages of its own"
+    } else if workloads().any(|workload| workload.transactions_per_client.is_some()) {
+        "a workload ends after a number of transactions"
+    } else if workloads().any(|workload| !workload.start_delay.is_zero()) {
+        "a workload begins later than the others"
+    } else if with_rate > 0 && with_rate < experiment.workloads.len() {
+        "some of its workloads have a rate and others have none, so it is not known how they share a rate: give all of \
+         them one, or none"
+    } else {
+        return Ok(());
+    };
+    Err(CapacityError::Unsuitable { why })
+}

@@ -10,7 +10,7 @@ use dyno_archive::{Capacity, CapacityStep, LimitedMeasure, LoadDimension};
 
 /// How the figures came about.
 const HOW: &str = "The clients stayed connected while the load changed from step to step; the begin of each step does \
-                   not count. A step ended as soon as it was known whether the limits hold, with a risk of about 1 % \
+                   not count. A step ended as soon as it was known whether the limits hold, with a risk of about 2.5 % \
                    for each limit and step. What holds and what does not was tried twice at the end.";
 
 /// What latency is of an open loop.

@@ -42,19 +42,20 @@ const SETTLING: Duration = Duration::from_millis(500);
 const KEPT: Duration = Duration::from_secs(1);
 
 /// A load holds limits if it does so for this long at least.
-const LEAST: Duration = Duration::from_secs(3);
+const LEAST: Duration = Duration::from_secs(5);
 
 /// The same when it is tried again.
-const LEAST_AGAIN: Duration = Duration::from_secs(10);
+const LEAST_AGAIN: Duration = Duration::from_secs(15);
 
 /// A step is given up after this part of the whole time, within these limits.
 const PART: u32 = 10;
-const SHORTEST: Duration = Duration::from_secs(5);
+const SHORTEST: Duration = Duration::from_secs(6);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The lowest rate that is tried, as a part of what all clients do in a closed loop, and in transactions per second.
-const LEAST_PART: f64 = 1e-3;
-const LEAST_RATE: f64 = 0.5;
+/// The lowest rate that is tried, as a part of what all clients do in a closed loop, and in transactions per second. At
+/// so low a rate hardly any transaction has to wait for another, so a lower one would not be faster.
+const LEAST_PART: f64 = 0.05;
+const LEAST_RATE: f64 = 0.1;
 
 /// Makes `load` one whose steps are told while it runs; until then it is a closed loop.
 pub(super) fn steer(load: &mut LoadPlan) {

@@ -57,6 +57,9 @@ impl Search {
         self.tried.retain(|other| match (verdict, other.verdict) {
             (StepVerdict::Holds, StepVerdict::Fails) => other.load > load,
             (StepVerdict::Fails, StepVerdict::Holds) => other.load < load,
+            // Longer looked at, it is not as sure as it was.
+            (StepVerdict::Unsure, StepVerdict::Holds) => other.load != load || within,
+            (StepVerdict::Unsure, StepVerdict::Fails) => other.load != load || !within,
             _ => true,
         });
         if self.tried.len() < before {
@@ -234,7 +237,8 @@ mod tests {
         let mut wrong = false;
         while let Some(load) = search.next() {
             // The machine was disturbed, once.
-            let disturbed = load == 1_000.0 && !std::mem::replace(&mut wrong, load == 1_000.0 || wrong);
+            let disturbed = load == 1_000.0 && !wrong;
+            wrong |= disturbed;
             let (verdict, within) = match disturbed {
                 true => (StepVerdict::Fails, false),
                 false => up_to(1_234.0)(load),
@@ -277,7 +281,7 @@ mod tests {
                 ratio if ratio < 1.0 - fuzzy => (StepVerdict::Holds, true),
                 ratio if ratio > 1.0 + fuzzy => (StepVerdict::Fails, false),
                 // It may seem anything.
-                _ => (StepVerdict::Unsure, load.to_bits() % 2 == 0),
+                _ => (StepVerdict::Unsure, load.to_bits().is_multiple_of(2)),
             };
             let (search, _) = searched(Search::new(start, [1.0, 1e7], whole, 0.05), says);
             let (holds, fails) = (search.holds(), search.fails());

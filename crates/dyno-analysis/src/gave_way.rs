@@ -16,13 +16,21 @@ const DISK_BUSY: f64 = 0.8;
 const PART: f64 = 0.1;
 const TIMES: f64 = 1.5;
 
-/// What gave way at the lowest load that did not hold the limits, compared with the highest that did: sentences, what
-/// explains most first. Empty if nothing was seen.
+/// What gave way at a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GaveWay {
+    /// What was short, in sentences, what explains most first. Empty if nothing was seen.
+    pub short: Vec<String>,
+    /// Whether the CPUs of this machine were busy.
+    pub cpus_are_busy: bool,
+}
+
+/// What gave way at the lowest load that did not hold the limits, compared with the highest that did.
 #[must_use]
-pub fn gave_way(run: &Run, known: &Capacity) -> Vec<String> {
+pub fn gave_way(run: &Run, known: &Capacity) -> GaveWay {
     let last = |load: Option<f64>| known.steps.iter().rfind(|step| Some(step.load) == load);
     let Some(failed) = last(known.fails) else {
-        return Vec::new();
+        return GaveWay::default();
     };
     let (throughput, _) = Throughput::read(run);
     let recording = Recording::read(run, &throughput, Vec::new());
@@ -38,12 +46,13 @@ fn window(step: &CapacityStep) -> Window {
 }
 
 /// The sentences about a step that failed; `held` is the time of one that did not.
-fn said(recording: &Recording, failed: &CapacityStep, held: Option<Window>) -> Vec<String> {
+fn said(recording: &Recording, failed: &CapacityStep, held: Option<Window>) -> GaveWay {
     let inside = window(failed);
     let mean = |signal: &Option<Signal>, time: Option<Window>| signal.as_ref()?.series.mean_in(time?);
     let mut said = Vec::new();
     let busy = mean(&recording.idle_share, Some(inside)).map(|idle| 1.0 - idle);
-    if let Some(busy) = busy.filter(|busy| *busy >= BUSY) {
+    let busy = busy.filter(|busy| *busy >= BUSY);
+    if let Some(busy) = busy {
         said.push(format!(
             "The CPUs of this machine were busy for {} % of the time.",
             percent(busy)
@@ -87,7 +96,10 @@ fn said(recording: &Recording, failed: &CapacityStep, held: Option<Window>) -> V
             decimal(failed.mean_us / 1e3, 1)
         ));
     }
-    said
+    GaveWay {
+        short: said,
+        cpus_are_busy: busy.is_some(),
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -144,7 +156,9 @@ mod tests {
             start_s: 20.0,
             end_s: 30.0,
         };
-        let said = said(&recording, &failed(15_000.0), Some(held));
+        let found = said(&recording, &failed(15_000.0), Some(held));
+        assert!(found.cpus_are_busy);
+        let said = found.short;
         assert_eq!(said.len(), 4, "{said:?}");
         assert_eq!(said[0], "The CPUs of this machine were busy for 97 % of the time.");
         assert_eq!(said[1], "On average 5.0 of 8 sessions waited for locks.");
@@ -160,6 +174,6 @@ mod tests {
 
     #[test]
     fn nothing_is_made_up() {
-        assert!(said(&Recording::default(), &failed(0.0), None).is_empty());
+        assert_eq!(said(&Recording::default(), &failed(0.0), None), GaveWay::default());
     }
 }

@@ -35,7 +35,7 @@ mod cases;
 
 pub use campaign::campaign_warnings;
 pub(crate) use campaign::settings;
-pub use gave_way::gave_way;
+pub use gave_way::{GaveWay, gave_way};
 pub use lag::lag;
 pub use limits::is_near_ceiling;
 

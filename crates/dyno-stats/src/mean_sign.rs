@@ -2,12 +2,12 @@
 //!
 //! The interval around the mean is one that may be looked at after every value (an asymptotic confidence sequence: I.
 //! Waudby-Smith, D. Arbour, R. Sinha, E. H. Kennedy, A. Ramdas, "Time-uniform central limit theory and asymptotic
-//! confidence sequences", The Annals of Statistics 52, 2024): the probability that it ever leaves out the mean is at most
-//! what was asked for, once there are enough values. An ordinary interval that is looked at all the time leaves it out
-//! sooner or later.
+//! confidence sequences", The Annals of Statistics 52, 2024): the probability that it ever leaves out the mean is at
+//! most what was asked for, once there are enough values. An ordinary interval that is looked at all the time leaves it
+//! out sooner or later.
 //!
-//! What a database does in a tenth of a second depends on what it did in the tenth before, so the variance of the mean is
-//! more than that of independent values: it is taken from batches of several lengths, and the largest counts (batch
+//! What a database does in a tenth of a second depends on what it did in the tenth before, so the variance of the mean
+//! is more than that of independent values: it is taken from batches of several lengths, and the largest counts (batch
 //! means; see A. M. Law, "Simulation Modeling and Analysis", chapter 9). It is never taken for less than `least`, which
 //! the caller knows from what is counted: of a few values that are alike by chance nothing else would be left.
 

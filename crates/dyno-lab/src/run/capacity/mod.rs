@@ -355,8 +355,14 @@ pub(super) fn outcome_of(is_over: bool, outcome: Outcome) -> Outcome {
 /// It cannot be written.
 pub(super) fn keep(known: Capacity, campaign: &Path, run: &FinishedRun) -> Result<(), ArchiveError> {
     let gave_way = Run::read(run.folder.clone()).map(|run| dyno_analysis::gave_way(&run, &known));
+    let gave_way = gave_way.unwrap_or_default();
     let known = Capacity {
-        gave_way: gave_way.unwrap_or_default(),
+        answer: match known.answer {
+            // More clients would not find more CPU time.
+            CapacityAnswer::Clients if gave_way.cpus_are_busy && known.fails.is_some() => CapacityAnswer::Found,
+            answer => answer,
+        },
+        gave_way: gave_way.short,
         ..known
     };
     known.write(campaign)

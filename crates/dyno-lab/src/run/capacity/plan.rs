@@ -105,3 +105,63 @@ fn check(experiment: &Resolved) -> Result<(), CapacityError> {
     };
     Err(CapacityError::Unsuitable { why })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use dyno_archive::LoadDimension;
+    use dyno_archive::plan::Size;
+    use std::path::Path;
+
+    fn sought(file: &str) -> Result<Plan, CapacityError> {
+        let experiment = Experiment::parse(Path::new("mine.toml"), &format!("title = \"t\"\n{file}")).unwrap();
+        let plan = experiment.plan(Size::Small, &[], None, 7, 2).unwrap();
+        let search = CapacitySearch {
+            limits: vec!["p99 < 5ms".parse().unwrap()],
+            over: LoadDimension::Rate,
+            within: 0.05,
+            shares: Vec::new(),
+        };
+        seeking(plan, search, Duration::from_secs(60))
+    }
+
+    fn workload(name: &str, keys: &str) -> String {
+        format!("[[workload]]\nname = \"{name}\"\nscript = \"select 1;\"\n{keys}\n")
+    }
+
+    #[test]
+    fn workloads_share_a_rate_as_their_rates_or_clients_do() {
+        let shares = |file: &str| sought(file).unwrap().capacity.unwrap().shares;
+        let by_rate = workload("a", "clients = 2\nrate = 300") + &workload("b", "clients = 2\nrate = 100");
+        assert_eq!(shares(&by_rate), [0.75, 0.25]);
+        let by_clients = workload("a", "clients = 4") + &workload("b", "clients = 1");
+        assert_eq!(shares(&by_clients), [0.8, 0.2]);
+    }
+
+    #[test]
+    fn the_only_run_is_a_closed_loop_until_it_is_steered() {
+        let plan = sought(&workload("a", "clients = 2\nrate = 300")).unwrap();
+        let experiment = &plan.cells[0].experiment;
+        assert_eq!((plan.runs.len(), experiment.workloads[0].rate_per_s), (1, None));
+        assert_eq!(experiment.measure, Some(Duration::from_secs(60)));
+        assert!(experiment.warmup >= SHORTEST_WARMUP);
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_varied_is_told() {
+        let said = |file: &str| sought(file).unwrap_err().to_string();
+        let mixed = workload("a", "clients = 2\nrate = 300") + &workload("b", "clients = 2");
+        assert!(
+            said(&mixed).contains("give all of them one, or none"),
+            "{}",
+            said(&mixed)
+        );
+        let delayed = workload("a", "clients = 2\nstart_delay = \"1s\"");
+        assert!(
+            said(&delayed).contains("begins later than the others"),
+            "{}",
+            said(&delayed)
+        );
+    }
+}

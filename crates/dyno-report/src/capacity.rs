@@ -31,8 +31,8 @@ pub fn capacity(known: &Capacity) -> String {
             of(known.fails)
         ),
         (CapacityAnswer::Clients, LoadDimension::Rate, Some(fails)) => format!(
-            "{limits} {are} met at every rate that {} can drive, up to {}: the clients are the limit. At {} transactions \
-             wait for a free one, while the server still answers in time.",
+            "{limits} {are} met at every rate that {} can drive, up to {}: the clients are the limit. At {} \
+             transactions wait for a free one, while the server still answers in time.",
             clients(known.clients as f64),
             of(known.holds),
             words(known, fails)

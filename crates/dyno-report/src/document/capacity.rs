@@ -14,8 +14,8 @@ const HOW: &str = "The clients stayed connected while the load changed from step
                    for each limit and step. What holds and what does not was tried twice at the end.";
 
 /// What latency is of an open loop.
-const LATENCY: &str = "Latency counts from the instant at which a transaction should have begun, so it includes waiting \
-                       for a free client.";
+const LATENCY: &str = "Latency counts from the instant at which a transaction should have begun, so it includes \
+                       waiting for a free client.";
 
 /// The answer.
 pub(super) fn headline(known: &Capacity) -> Headline {

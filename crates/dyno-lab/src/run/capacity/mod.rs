@@ -1,8 +1,8 @@
 //! The highest load that holds limits, sought in one run: clients stay connected while the rate, or the number of
 //! active clients, changes from step to step, and each step ends as soon as it is known whether the limits hold.
 //!
-//! The steps are stages of an ordinary run, so that everything that reads runs reads them. What they say together is kept
-//! beside it.
+//! The steps are stages of an ordinary run, so that everything that reads runs reads them. What they say together is
+//! kept beside it.
 
 mod plan;
 mod search;

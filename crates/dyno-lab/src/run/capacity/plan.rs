@@ -13,8 +13,8 @@ const SHORTEST_WARMUP: Duration = Duration::from_secs(4);
 pub enum CapacityError {
     /// There are several things to measure.
     #[error(
-        "the capacity is sought of one variant, but the plan has {cells} cells: give every factor one value with --set, \
-         and call dyno capacity for each variant"
+        "the capacity is sought of one variant, but the plan has {cells} cells: give every factor one value with \
+         --set, and call dyno capacity for each variant"
     )]
     NotOne {
         /// How many.
@@ -28,8 +28,8 @@ pub enum CapacityError {
     },
 }
 
-/// `plan`, of one cell, as one that seeks what `sought` says for at most `at_most`. The shares of its workloads are those
-/// of their rates, or of their clients if they have no rates.
+/// `plan`, of one cell, as one that seeks what `sought` says for at most `at_most`. The shares of its workloads are
+/// those of their rates, or of their clients if they have no rates.
 ///
 /// # Errors
 /// There are several cells, or the load of its cell is not one that can be varied.

@@ -102,7 +102,7 @@ impl<'a> Rules<'a> {
             pacing: workload.pacing,
             start_delay: Duration::ZERO,
             stages_begin: Duration::ZERO,
-            stages,
+            stages: Cow::Borrowed(stages),
         }
     }
 

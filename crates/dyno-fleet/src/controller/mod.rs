@@ -19,9 +19,7 @@ use crate::protocol::{
 use crate::share::Share;
 use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
-use dyno_engine::{
-    AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind, raise_descriptor_limit,
-};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind, raise_descriptor_limit};
 use dyno_load::LoadPlan;
 use dyno_record::LatencyHistogram;
 use link::{Inbox, Link, Said};

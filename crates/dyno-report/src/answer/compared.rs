@@ -52,7 +52,7 @@ fn pair(cell: &CellComparison, workload: &WorkloadComparison) -> Pair {
         workload
             .measures
             .iter()
-            .find(|compared| measure_of(compared) == measure)
+            .find(|compared| measure_of(compared) == Some(measure))
     };
     let deciding = of(wanted);
     let (answer, more) = match deciding.map(|compared| (compared.verdict, compared.ratio)) {
@@ -71,18 +71,18 @@ fn pair(cell: &CellComparison, workload: &WorkloadComparison) -> Pair {
         among: None,
         answer,
         deciding: deciding
-            .map(known)
+            .and_then(known)
             .ok_or_else(|| "one of them has nothing that could be compared".to_owned()),
-        others: others.filter_map(of).map(known).collect(),
+        others: others.filter_map(of).filter_map(known).collect(),
         detect: 0.0,
         effort: by_runs(workload.candidate_runs.len(), workload.baseline_runs.len()),
         more,
     }
 }
 
-fn known(compared: &MeasureComparison) -> Known {
-    Known {
-        measure: measure_of(compared),
+fn known(compared: &MeasureComparison) -> Option<Known> {
+    Some(Known {
+        measure: measure_of(compared)?,
         ratio: compared.ratio,
         // What a single run of each says of itself says nothing of another.
         interval: compared
@@ -90,15 +90,17 @@ fn known(compared: &MeasureComparison) -> Known {
             .filter(|interval| !interval.within_a_run)
             .map(|interval| (interval.low, interval.high)),
         differs: !matches!(compared.verdict, comparison::Verdict::CannotTellYet { .. }),
-    }
+    })
 }
 
-fn measure_of(compared: &MeasureComparison) -> Measure {
+/// What it is in an answer. How long counted work took is in its throughput.
+fn measure_of(compared: &MeasureComparison) -> Option<Measure> {
     match compared.measure {
-        comparison::Measure::Tps => Measure::Throughput,
-        comparison::Measure::P50 => Measure::P50,
-        comparison::Measure::P95 => Measure::P95,
-        comparison::Measure::P99 => Measure::P99,
+        comparison::Measure::Tps => Some(Measure::Throughput),
+        comparison::Measure::P50 => Some(Measure::P50),
+        comparison::Measure::P95 => Some(Measure::P95),
+        comparison::Measure::P99 => Some(Measure::P99),
+        comparison::Measure::Time => None,
     }
 }
 

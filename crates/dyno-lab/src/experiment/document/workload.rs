@@ -13,7 +13,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const WORKLOAD_KEYS: [&str; 16] = [
+pub(super) const WORKLOAD_KEYS: [&str; 17] = [
     "name",
     "clients",
     "threads",

@@ -176,7 +176,8 @@ impl<'a, 'b> Climb<'a, 'b> {
         let name = format!("step-{}", self.steps.len() + 1);
         let stage = |rate: Option<f64>, clients: Option<f64>| Stage {
             name: name.clone(),
-            lasts: self.most(),
+            lasts: Some(self.most()),
+            limit: None,
             clients: clients.map(constant),
             rate: rate.map(constant),
             workloads: Vec::new(),

@@ -35,7 +35,7 @@ const SHORT: [(&str, &str); 12] = [
     ("polar-hot-data", "--set scale=1 --set workload=ro+rw --set range=1000"),
     (
         "polar-mysql",
-        "--set tables=2 --set rows=500 --set clients=4 --set workload=ro+wo --set target=embedded",
+        "--set tables=2 --set rows=500 --set clients=4 --set hosts=3 --set workload=ro+wo --set target=embedded",
     ),
     (
         "burn-after-reading",

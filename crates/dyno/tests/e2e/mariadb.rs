@@ -265,7 +265,7 @@ const OTHERS: [(&str, &str, &str); 7] = [
     ),
     (
         "polar-mysql",
-        "--set tables=2 --set rows=500 --set clients=4 --set workload=ro+wo",
+        "--set tables=2 --set rows=500 --set clients=4 --set hosts=3 --set workload=ro+wo",
         "sync_binlog=1",
     ),
     (

@@ -6,7 +6,7 @@
 //! controller works out (see [`crate::clock`]), because nothing else is as exact where the load is driven.
 
 use dyno_engine::Part;
-use dyno_record::{Route, Shape};
+use dyno_record::{LatencyHistogram, Route, Shape};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -107,6 +107,8 @@ pub enum Report {
     },
     /// Something to keep in mind, as a sentence.
     Warning(String),
+    /// Its clients have ended. What scripts do afterwards may take its time.
+    Over,
     /// The load is over there.
     Done(Ended),
     /// The load could not begin there.
@@ -137,8 +139,8 @@ pub struct Hello {
 /// How the connections of a part came up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connections {
-    /// For each workload how long its clients took.
-    pub connect_time: Vec<dyno_record::LatencyHistogram>,
+    /// For each workload how long its clients took, as [`Connections::times`] reads it.
+    pub connect_time: Vec<u8>,
     /// From the first attempt to the last client being ready.
     pub total: Duration,
     /// The transports in use, by name.
@@ -147,6 +149,30 @@ pub struct Connections {
     pub fallback: Option<String>,
     /// What dyno does there at most, as far as it was measured.
     pub ceiling: Option<HostCeiling>,
+}
+
+impl Connections {
+    /// How long clients took as it travels.
+    #[must_use]
+    pub fn bytes_of(times: &[LatencyHistogram]) -> Vec<u8> {
+        // None of these fails: they are numbers alone.
+        let each = times.iter().filter_map(|times| postcard::to_allocvec(times).ok());
+        each.flatten().collect()
+    }
+
+    /// For each of so many workloads how long its clients took. A few bytes say that nothing is in a histogram, which
+    /// takes a lot of memory, so no more are read than there have to be.
+    #[must_use]
+    pub fn times(&self, workloads: usize) -> Option<Vec<LatencyHistogram>> {
+        let mut rest = self.connect_time.as_slice();
+        let each = (0..workloads).map(|_| {
+            let (times, behind) = postcard::take_from_bytes(rest).ok()?;
+            rest = behind;
+            Some(times)
+        });
+        let times = each.collect::<Option<Vec<_>>>()?;
+        rest.is_empty().then_some(times)
+    }
 }
 
 /// What dyno does at most on a host: the point of what was measured there that is most like its part of the load.
@@ -202,6 +228,10 @@ pub struct Ended {
     pub connections: Vec<u64>,
     /// Time spent on making and closing them.
     pub connection_time: Vec<Duration>,
+    /// How long those transactions took that were finished within the grace, for each workload.
+    pub finished: Vec<Vec<Duration>>,
+    /// For how long those had been executed at least that were given up.
+    pub open_for: Vec<Option<Duration>>,
     /// Events of scripts in Lua that began again after an error which they ignore.
     pub restarted: Vec<u64>,
     /// From when the clients began to when the last of them was done.

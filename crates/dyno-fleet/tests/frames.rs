@@ -68,6 +68,8 @@ fn report() -> impl Strategy<Value = Report> {
             aborted: counts.clone(),
             connections: counts.clone(),
             connection_time: Vec::new(),
+            finished: vec![vec![Duration::from_secs(1)], Vec::new()],
+            open_for: vec![None, Some(Duration::from_millis(1))],
             restarted: counts,
             measured: Duration::from_secs(1),
         })),

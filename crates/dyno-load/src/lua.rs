@@ -4,10 +4,7 @@ use crate::connect;
 use crate::log::OpenLog;
 use crate::plan::{LoadPlan, Server, Work};
 use crate::ready::{Known, LoadError};
-use dyno_engine::{
-    Choice, Connecting, Connector, DriveError, Ending, Load, Observer, Outcome, Part, Preparing, Stop, WireDriver,
-    drive_part,
-};
+use dyno_engine::{Choice, Connecting, Connector, Ending, Load, Outcome, Part, Preparing, Stop, WireDriver};
 use dyno_lua::{
     Counts, Dialect, Environment, Function, IgnoredErrors, Level, LuaError, LuaProgram, OptionValue,
     PreparedStatements, RandomSettings, Server as Links, Settings, Source, Voice, run_parallel,
@@ -198,12 +195,11 @@ impl<S: Session + 'static> LuaLoad<S> {
         workloads.map(|workload| workload.program.counts()).collect()
     }
 
-    /// Drives it, and executes the scripts' `done`. If that fails, or `stop` ends it, it is said: what was measured
-    /// counts.
-    pub(crate) fn drive(&self, part: &Part, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
-        let outcome = drive_part(&self.load, part, observer, stop)?;
-        if has_asked_for_exit(&outcome) {
-            return Ok(outcome);
+    /// Executes the scripts' `done` after a load that has ended so. If that fails, or `stop` ends it, it is said: what
+    /// was measured counts.
+    pub(crate) fn done(&self, outcome: &Outcome, stop: &Stop) {
+        if has_asked_for_exit(outcome) {
+            return;
         }
         for environment in self.beside.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             environment.heed(stop);
@@ -211,7 +207,6 @@ impl<S: Session + 'static> LuaLoad<S> {
                 self.voice.say(Level::Fatal, &error.to_string());
             }
         }
-        Ok(outcome)
     }
 }
 

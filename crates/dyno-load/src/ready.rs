@@ -190,10 +190,22 @@ impl Ready {
     /// # Errors
     /// It could not begin.
     pub fn drive(&self, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
-        self.drive_part(&Part::whole(), observer, stop)
+        let outcome = self.drive_part(&Part::whole(), observer, stop)?;
+        self.done(&outcome, stop);
+        Ok(outcome)
     }
 
-    /// Drives a part of it, while others see to the rest: of scripts in Lua the part that it was made ready for.
+    /// Does what scripts in Lua want to be done after a load that has ended so, until `stop` asks to end.
+    pub fn done(&self, outcome: &Outcome, stop: &Stop) {
+        match self {
+            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) | Self::OracleByCrate(_) => {}
+            Self::PostgresLua(load) => load.done(outcome, stop),
+            Self::MysqlLua(load) => load.done(outcome, stop),
+        }
+    }
+
+    /// Drives a part of it, while others see to the rest: of scripts in Lua the part that it was made ready for. They
+    /// are not [done](Self::done) then.
     ///
     /// # Errors
     /// It could not begin.
@@ -203,8 +215,8 @@ impl Ready {
             Self::Mysql(load) => drive_part(load, part, observer, stop),
             Self::Oracle(load) => drive_part(load, part, observer, stop),
             Self::OracleByCrate(load) => drive_part(load, part, observer, stop),
-            Self::PostgresLua(load) => load.drive(part, observer, stop),
-            Self::MysqlLua(load) => load.drive(part, observer, stop),
+            Self::PostgresLua(load) => drive_part(&load.load, part, observer, stop),
+            Self::MysqlLua(load) => drive_part(&load.load, part, observer, stop),
         }
     }
 }

@@ -9,6 +9,9 @@ pub struct LoadHosts {
     /// Each is `local`, a process of this machine, `ray`, a node of a Ray cluster, or what ssh is given; empty: dyno
     /// drives the load itself.
     pub hosts: Vec<String>,
+    /// What they are called in results, as many as hosts; empty: as they are called without each other's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// The Ray cluster: the address of its dashboard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ray: Option<String>,

@@ -247,9 +247,17 @@ impl Agent {
         let load = Ready::heard_by(&heard_of_scripts.voice(), plan, part, &no_log, &self.stop);
         let said = || heard_of_scripts.said().into_iter();
         let said = || said().map(|said| format!("of the script was said: {}.", said.trim_end_matches('.')));
-        let load = load.map_err(|error| failed(&error))?;
+        let load = load.map_err(|error| {
+            let said = heard_of_scripts.said().into_iter();
+            let said: String = said.map(|said| format!("; of the script was said: {said}")).collect();
+            Refusal::Failed(format!("{error}{said}"))
+        })?;
         let mut telling = Telling::new(self.clone(), heard, told.counters, shape);
         let outcome = load.drive_part(part, &mut telling, &self.stop);
+        if let Ok(outcome) = &outcome {
+            self.say(Report::Over);
+            load.done(outcome, &self.stop);
+        }
         said().for_each(|said| self.say(Report::Warning(said)));
         let mut restarted: Vec<u64> = load.counts().iter().map(|counts| counts.errors).collect();
         restarted.resize(workloads, 0);
@@ -270,6 +278,11 @@ enum Refusal {
 
 /// How it ended, as it travels.
 fn ended(outcome: Outcome, restarted: Vec<u64>) -> Ended {
+    let (finished, open_for) = outcome
+        .last
+        .into_iter()
+        .map(|last| (last.finished, last.open_for))
+        .unzip();
     Ended {
         early: outcome.ended_early.map(|ending| match ending {
             Ending::Stopped => Early::Stopped,
@@ -286,6 +299,8 @@ fn ended(outcome: Outcome, restarted: Vec<u64>) -> Ended {
         aborted: outcome.aborted,
         connections: outcome.connections,
         connection_time: outcome.connection_time,
+        finished,
+        open_for,
         restarted,
         measured: outcome.measured,
     }

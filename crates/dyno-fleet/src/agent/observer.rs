@@ -105,7 +105,7 @@ pub(crate) fn wait_until(at: Instant) {
 impl Observer for Telling<'_> {
     fn connected(&mut self, connected: &Connected) {
         self.agent.say(Report::Connected(Connections {
-            connect_time: connected.connect_time.clone(),
+            connect_time: Connections::bytes_of(&connected.connect_time),
             total: connected.total,
             transports: connected.transports.iter().map(ToString::to_string).collect(),
             fallback: connected.fallback.clone(),

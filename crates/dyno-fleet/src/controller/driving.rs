@@ -62,7 +62,13 @@ impl<'a> Driving<'a> {
                 deadline = Instant::now().checked_add(overtime).into_iter().chain(deadline).min();
             }
             if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                for number in 0..self.fleet.agents.len() {
+                // What scripts do after the load may take its time, as in one process.
+                let agents = self.fleet.agents.iter().enumerate();
+                let open: Vec<_> = agents
+                    .filter(|(_, agent)| !agent.is_over)
+                    .map(|(number, _)| number)
+                    .collect();
+                for number in open {
                     self.lose(number, "its load did not end".to_owned());
                 }
             }
@@ -101,6 +107,9 @@ impl<'a> Driving<'a> {
             Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
             Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
             Report::Interval(bytes) => match SparseInterval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
+                Ok(interval) if !agent.goes_on_with(&interval, self.began.elapsed() + self.fleet.patience.silence) => {
+                    self.lose(number, "it tells of a time that does not come next".to_owned());
+                }
                 Ok(mut interval) => {
                     if let Err(error) = self.fleet.statements.place(number, &mut interval) {
                         self.lose(number, error.to_string());
@@ -121,6 +130,10 @@ impl<'a> Driving<'a> {
             }
             Report::Sample { at, values } => observer.host_sample(number, at, &values),
             Report::Warning(text) => agent.warn(text),
+            Report::Over => {
+                agent.is_over = true;
+                self.merge.leave(number);
+            }
             Report::Done(ended) if outcome::fits(&ended, workloads) => {
                 if let Some(early) = ended.early.as_ref().filter(|early| outcome::is_gap(early)) {
                     agent.gap = Some(Gap {

@@ -20,8 +20,8 @@ use crate::share::Share;
 use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
 use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind, raise_descriptor_limit};
-use dyno_load::LoadPlan;
-use dyno_record::LatencyHistogram;
+use dyno_load::{LoadPlan, Work};
+use dyno_record::{LatencyHistogram, SparseInterval};
 use link::{Inbox, Link, Said};
 pub use model::{FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience};
 use statements::{Misnumbered, Statements};
@@ -66,6 +66,8 @@ struct Agent {
     late: Option<Duration>,
     /// What dyno does at most there, as far as it was measured.
     ceiling: Option<HostCeiling>,
+    /// Whether its clients have ended.
+    is_over: bool,
     /// Up to when it has told of its part of the load.
     told: Duration,
     gap: Option<Gap>,
@@ -162,6 +164,7 @@ impl Fleet {
             state: State::Connecting,
             late: None,
             ceiling: None,
+            is_over: false,
             told: Duration::ZERO,
             gap: None,
             warnings: Vec::new(),
@@ -208,11 +211,15 @@ impl Fleet {
             });
         }
         drop(bytes);
-        self.statements = Statements::new(plan.workloads.len(), self.agents.len());
+        let are_listed = plan
+            .workloads
+            .iter()
+            .map(|workload| matches!(workload.program, Work::Scripts(_)));
+        self.statements = Statements::new(are_listed, self.agents.len());
         let begun = Instant::now();
         self.connect(observer, stop)?;
-        let connected = self.connected(plan, begun.elapsed());
-        self.begin(&connected, observer);
+        let connected = self.connected(plan, begun.elapsed())?;
+        self.begin(&connected, observer, stop);
         let lost = Driving::new(&mut self, plan, on_lost).gather(observer, stop);
         self.compare_afterwards();
         let epoch_ns = self.epoch_ns;
@@ -305,7 +312,7 @@ impl Fleet {
                 known.map_err(|error| self.failed(number, error.to_string()))?;
             }
             Report::Warning(text) => agent.warn(text),
-            Report::Hello(_) | Report::Started { .. } | Report::Interval(_) | Report::Sample { .. } => {
+            Report::Hello(_) | Report::Started { .. } | Report::Interval(_) | Report::Sample { .. } | Report::Over => {
                 return Err(self.failed(number, "it speaks out of turn".to_owned()));
             }
         }
@@ -313,18 +320,21 @@ impl Fleet {
     }
 
     /// How the connections of all came up.
-    fn connected(&self, plan: &LoadPlan, total: Duration) -> Connected {
+    fn connected(&self, plan: &LoadPlan, total: Duration) -> Result<Connected, FleetError> {
         let mut connected = Connected {
             connect_time: vec![LatencyHistogram::new(); plan.workloads.len()],
             total,
             transports: std::collections::BTreeSet::new(),
             fallback: None,
         };
-        for agent in &self.agents {
+        for (number, agent) in self.agents.iter().enumerate() {
             let State::Connected(connections) = &agent.state else {
                 continue;
             };
-            for (sum, part) in connected.connect_time.iter_mut().zip(&connections.connect_time) {
+            let Some(times) = connections.times(plan.workloads.len()) else {
+                return Err(self.failed(number, "it tells of connections that are not of this load".to_owned()));
+            };
+            for (sum, part) in connected.connect_time.iter_mut().zip(&times) {
                 sum.add(part);
             }
             let known = [
@@ -338,11 +348,11 @@ impl Fleet {
                 connected.fallback.get_or_insert_with(|| fallback.clone());
             }
         }
-        connected
+        Ok(connected)
     }
 
     /// Names the instant at which all begin, and tells of it when it has come.
-    fn begin(&mut self, connected: &Connected, observer: &mut dyn FleetObserver) {
+    fn begin(&mut self, connected: &Connected, observer: &mut dyn FleetObserver, stop: &Stop) {
         let offsets: Vec<_> = self.agents.iter().map(|agent| agent.clock.before()).collect();
         // An uncertainty is half a trip.
         let longest_ns = offsets
@@ -351,7 +361,9 @@ impl Fleet {
             .map(|offset| offset.uncertainty_ns)
             .max()
             .unwrap_or(0);
-        let lead = LEAD + Duration::from_nanos(longest_ns.saturating_mul(8));
+        // Nobody who answers so late is waited for.
+        let longest = Duration::from_nanos(longest_ns).min(self.patience.silence);
+        let lead = LEAD + longest * 8;
         let at = Instant::now() + lead;
         let here_ns = self
             .clock
@@ -362,7 +374,9 @@ impl Fleet {
             agent.link.order(Order::Start { at_ns });
             agent.state = State::Running;
         }
-        std::thread::sleep(at.saturating_duration_since(Instant::now()));
+        while !stop.requested() && Instant::now() < at {
+            std::thread::sleep(at.saturating_duration_since(Instant::now()).min(LOOK));
+        }
         observer.connected(connected);
     }
 
@@ -480,6 +494,11 @@ fn greet(
 const MOST_WARNINGS: usize = 100;
 
 impl Agent {
+    /// Whether an interval is the one that comes next, of a time that is over at `latest`.
+    fn goes_on_with(&self, interval: &SparseInterval, latest: Duration) -> bool {
+        interval.start == self.told && interval.start.saturating_add(interval.duration) <= latest
+    }
+
     fn trip(&mut self, sent_ns: u64, received_ns: u64, there_ns: u64) {
         self.clock.add(Trip {
             sent_ns,

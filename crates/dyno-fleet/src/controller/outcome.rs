@@ -13,6 +13,8 @@ pub(super) fn fits(ended: &Ended, workloads: usize) -> bool {
         ended.aborted.len(),
         ended.connections.len(),
         ended.connection_time.len(),
+        ended.finished.len(),
+        ended.open_for.len(),
         ended.restarted.len(),
     ];
     lengths.iter().all(|length| *length == workloads)
@@ -44,7 +46,6 @@ pub(super) fn of(agents: &[Agent], workloads: usize, lost: Option<String>, stop:
         ended_early: None,
         unfinished: vec![0; workloads],
         waited: vec![None; workloads],
-        // Agents do not tell of them.
         last: vec![LastTransactions::default(); workloads],
         aborted: vec![0; workloads],
         connections: vec![0; workloads],
@@ -102,6 +103,11 @@ fn add(outcome: &mut Outcome, ended: &Ended) {
     for (sum, part) in outcome.waited.iter_mut().zip(&ended.waited) {
         let part = part.map(|(longest, least)| Waited { longest, least });
         *sum = sum.take().into_iter().chain(part).reduce(Waited::and);
+    }
+    let last = outcome.last.iter_mut().zip(&ended.finished).zip(&ended.open_for);
+    for ((last, finished), open_for) in last {
+        last.finished.extend(finished);
+        last.open_for = last.open_for.into_iter().chain(*open_for).min();
     }
     outcome.measured = outcome.measured.max(ended.measured);
 }

@@ -16,6 +16,8 @@ pub struct Statements {
 /// Those of a workload.
 #[derive(Clone, Debug, Default)]
 struct Known {
+    /// Whether there are none but those that everybody knows, by the same numbers.
+    is_listed: bool,
     by_text: HashMap<String, usize>,
     /// Whether some have no place of their own.
     others: bool,
@@ -29,14 +31,15 @@ struct Known {
 pub struct Misnumbered;
 
 impl Statements {
-    /// Of a load of so many workloads on so many hosts.
-    pub fn new(workloads: usize, hosts: usize) -> Self {
-        let known = Known {
+    /// Of a load on so many hosts; for each workload whether all its statements are known before.
+    pub fn new(are_listed: impl IntoIterator<Item = bool>, hosts: usize) -> Self {
+        let known = |is_listed: bool| Known {
+            is_listed,
             of_hosts: vec![Vec::new(); hosts],
             ..Known::default()
         };
         Self {
-            workloads: vec![known; workloads],
+            workloads: are_listed.into_iter().map(known).collect(),
         }
     }
 
@@ -48,15 +51,15 @@ impl Statements {
         place: usize,
         found: Option<&Found>,
     ) -> Result<Option<usize>, Misnumbered> {
-        let known = self.workloads.get_mut(workload).ok_or(Misnumbered)?;
-        let (text, own) = match found {
-            Some(found) if place < MOST_STATEMENTS => (Some(&found.text), known.of_hosts.get_mut(host)),
-            // All others together have the last place everywhere.
-            None if place == MOST_STATEMENTS => (None, None),
-            _ => return Err(Misnumbered),
-        };
+        let known = self.workloads.get_mut(workload);
+        let known = known.filter(|known| !known.is_listed).ok_or(Misnumbered)?;
+        let own = known.of_hosts.get_mut(host).ok_or(Misnumbered)?;
+        // In the order of their places, and all others together in the last one when there is none left.
+        if place != own.len() || (place == MOST_STATEMENTS) != found.is_none() {
+            return Err(Misnumbered);
+        }
         let next = known.by_text.len();
-        let (here, is_new) = match text.map(|text| (text, known.by_text.get(text))) {
+        let (here, is_new) = match found.map(|found| (&found.text, known.by_text.get(&found.text))) {
             Some((_, Some(here))) => (*here, false),
             Some((text, None)) if next < MOST_STATEMENTS => {
                 known.by_text.insert(text.clone(), next);
@@ -64,27 +67,22 @@ impl Statements {
             }
             _ => (MOST_STATEMENTS, !std::mem::replace(&mut known.others, true)),
         };
-        match own {
-            Some(own) if own.len() == place => own.push(here),
-            Some(_) => return Err(Misnumbered),
-            None => {}
-        }
+        own.push(here);
         Ok(is_new.then_some(here))
     }
 
     /// Moves what a host has counted to the places that it has here.
     pub fn place<H>(&self, host: usize, interval: &mut Interval<H>) -> Result<(), Misnumbered> {
         for (known, recording) in self.workloads.iter().zip(&mut interval.recordings) {
-            let Some(own) = known.of_hosts.get(host).filter(|own| !own.is_empty()) else {
+            if known.is_listed {
                 continue;
-            };
+            }
+            let own = known.of_hosts.get(host).ok_or(Misnumbered)?;
             for (place, latency) in std::mem::take(&mut recording.statement_latency).iter().enumerate() {
-                let here = match own.get(place) {
-                    _ if latency.count() == 0 => continue,
-                    Some(here) => *here,
-                    None if place == MOST_STATEMENTS => place,
-                    None => return Err(Misnumbered),
-                };
+                if latency.count() == 0 {
+                    continue;
+                }
+                let here = *own.get(place).ok_or(Misnumbered)?;
                 let places = &mut recording.statement_latency;
                 if here >= places.len() {
                     places.resize_with(here + 1, SparseHistogram::default);
@@ -126,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_told_or_counted_out_of_turn_is_refused() {
-        let mut statements = Statements::new(1, 2);
+        let mut statements = Statements::new([false], 2);
         assert_eq!(statements.find(0, 0, 0, Some(&found("a"))), Ok(Some(0)));
         assert_eq!(statements.find(0, 0, 0, Some(&found("b"))), Err(Misnumbered));
         assert_eq!(statements.find(0, 0, 2, Some(&found("b"))), Err(Misnumbered));
@@ -135,19 +133,22 @@ mod tests {
             statements.find(0, 0, MOST_STATEMENTS, Some(&found("b"))),
             Err(Misnumbered)
         );
-        assert_eq!(statements.find(0, 0, 7, None), Err(Misnumbered));
-        assert_eq!(statements.find(0, 0, MOST_STATEMENTS, None), Ok(Some(MOST_STATEMENTS)));
-        assert_eq!(statements.find(1, 0, MOST_STATEMENTS, None), Ok(None));
-        assert_eq!(
-            statements.place(0, &mut interval(&[(0, 10), (MOST_STATEMENTS, 10)])),
-            Ok(())
-        );
-        assert_eq!(statements.place(0, &mut interval(&[(1, 10)])), Err(Misnumbered));
+        assert_eq!(statements.find(0, 0, MOST_STATEMENTS, None), Err(Misnumbered));
+        assert_eq!(statements.find(0, 0, 1, None), Err(Misnumbered));
+        // What was refused is not known.
+        assert_eq!(statements.find(1, 0, 0, Some(&found("b"))), Ok(Some(1)));
+        assert_eq!(statements.place(0, &mut interval(&[(0, 10)])), Ok(()));
+        for untold in [1, MOST_STATEMENTS] {
+            assert_eq!(statements.place(0, &mut interval(&[(untold, 10)])), Err(Misnumbered));
+        }
+        let mut listed = Statements::new([true], 1);
+        assert_eq!(listed.find(0, 0, 0, Some(&found("a"))), Err(Misnumbered));
+        assert_eq!(listed.place(0, &mut interval(&[(3, 10)])), Ok(()));
     }
 
     #[test]
     fn those_that_have_no_place_any_more_share_the_last() {
-        let mut statements = Statements::new(1, 2);
+        let mut statements = Statements::new([false], 2);
         for number in 0..MOST_STATEMENTS {
             let told = statements.find(0, 0, number, Some(&found(&number.to_string())));
             assert_eq!(told, Ok(Some(number)));
@@ -157,6 +158,7 @@ mod tests {
         let mut counted = interval(&[(0, 10), (1, 20)]);
         statements.place(1, &mut counted).unwrap();
         assert_eq!(counted.recordings[0].statement_latency[MOST_STATEMENTS].count(), 2);
+        assert_eq!(statements.find(0, 0, MOST_STATEMENTS, None), Ok(None));
     }
 
     proptest! {
@@ -165,7 +167,7 @@ mod tests {
         fn each_text_has_one_place(
             hosts in prop::collection::vec(prop::collection::vec((0_u8..12, 1_u64..1_000_000), 0..40), 1..5),
         ) {
-            let mut statements = Statements::new(1, hosts.len());
+            let mut statements = Statements::new([false], hosts.len());
             let mut texts: Vec<String> = Vec::new();
             let mut sum = Recording::new(0);
             let mut expected: HashMap<u8, SparseHistogram> = HashMap::new();

@@ -162,13 +162,20 @@ pub fn hosts<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Host>, 
             other => Place::Ssh(other.to_owned()),
         };
         let name = plain(word);
-        let times = seen.entry(name.clone()).or_default();
-        *times += 1;
         let several = words.iter().filter(|other| plain(other) == name).count() > 1;
-        hosts.push(Host {
-            name: if several { format!("{name}-{times}") } else { name },
-            place,
-        });
+        let name = match several {
+            false => name,
+            true => loop {
+                let times = seen.entry(name.clone()).or_default();
+                *times += 1;
+                let numbered = format!("{name}-{times}");
+                // Another host may be called so.
+                if !words.iter().any(|other| plain(other) == numbered) {
+                    break numbered;
+                }
+            },
+        };
+        hosts.push(Host { name, place });
     }
     Ok(hosts)
 }

@@ -47,8 +47,8 @@ pub(super) fn check(experiment: &Resolved) -> Result<(), SetError> {
         }
         if !experiment.load_hosts.is_empty() {
             return refused(
-                "several load hosts cannot end together when the work is done; leave out [load], or give a time: \
-                 measure",
+                "load hosts cannot end together when the work is done; leave them out ([load], --hosts, \
+                 --local-agents), set hosts=0, or give a time: measure",
             );
         }
     }

@@ -35,8 +35,6 @@ pub(super) enum HostWord {
 /// The hosts of a cell.
 pub(super) struct CellHosts {
     hosts: LoadHosts,
-    /// Their names in reports.
-    names: Vec<String>,
     /// Whether dyno itself is to drive the load, whatever hosts there are.
     is_left_out: bool,
 }
@@ -45,10 +43,11 @@ impl CellHosts {
     /// The first `number` of these; `None`: all.
     pub fn of(mut all: LoadHosts, number: Option<usize>) -> Result<Self, SetError> {
         let named = hosts(all.hosts.iter().map(String::as_str)).map_err(|error| refused("hosts", "", &error))?;
-        let mut names: Vec<_> = named.into_iter().map(|host| host.name).collect();
+        // A host has the name that it has among all, whichever of them a cell has.
+        all.names = named.into_iter().map(|host| host.name).collect();
         if let Some(number) = number {
-            if number > names.len() {
-                let reason = match names.len() {
+            if number > all.names.len() {
+                let reason = match all.names.len() {
                     0 => NO_HOSTS.to_owned(),
                     there => format!("{there} load hosts are named"),
                 };
@@ -56,18 +55,17 @@ impl CellHosts {
             }
             all.hosts.truncate(number);
             all.shares.truncate(number);
-            names.truncate(number);
+            all.names.truncate(number);
         }
         Ok(Self {
             hosts: all,
-            names,
             is_left_out: number == Some(0),
         })
     }
 
     /// How many.
     pub fn number(&self) -> usize {
-        self.names.len()
+        self.hosts.names.len()
     }
 
     /// The places of those that drive the workload called `workload`; empty: all of them, or dyno itself.
@@ -76,22 +74,28 @@ impl CellHosts {
             return Ok(Vec::new());
         };
         let by_number = |word: &HostWord| matches!(word, HostWord::Number(_));
-        if self.names.is_empty() && (self.is_left_out || words.iter().all(by_number)) {
+        if self.hosts.names.is_empty() && (self.is_left_out || words.iter().all(by_number)) {
             return Ok(Vec::new());
         }
         let places = words.iter().map(|word| {
             let (place, shown) = match word {
                 HostWord::Number(number) => (number.checked_sub(1), number.to_string()),
                 HostWord::Name(name) => {
-                    let given = self.hosts.hosts.iter().position(|word| word == name);
-                    let place = self.names.iter().position(|known| known == name).or(given);
+                    let hosts = self.hosts.hosts.iter().enumerate();
+                    let given: Vec<_> = hosts
+                        .filter(|(_, word)| *word == name)
+                        .map(|(place, _)| place)
+                        .collect();
+                    // A word that is there several times names none of these hosts.
+                    let given = given.first().copied().filter(|_| given.len() == 1);
+                    let place = self.hosts.names.iter().position(|known| known == name).or(given);
                     (place, name.clone())
                 }
             };
             place.filter(|place| *place < self.number()).ok_or_else(|| {
                 let reason = match self.number() {
                     0 => NO_HOSTS.to_owned(),
-                    number => format!("the load hosts here are 1 to {number}: {}", self.names.join(", ")),
+                    number => format!("the load hosts here are 1 to {number}: {}", self.hosts.names.join(", ")),
                 };
                 refused(&format!("{workload}.hosts"), &shown, &reason)
             })
@@ -113,16 +117,17 @@ impl CellHosts {
         for place in workloads.iter_mut().flat_map(|workload| &mut workload.load_hosts) {
             *place = used.range(..*place).count();
         }
-        let mut each = 0..;
-        self.hosts
-            .hosts
-            .retain(|_| each.next().is_some_and(|place| used.contains(&place)));
-        let mut each = 0..;
-        self.hosts
-            .shares
-            .retain(|_| each.next().is_some_and(|place| used.contains(&place)));
+        keep(&mut self.hosts.hosts, &used);
+        keep(&mut self.hosts.names, &used);
+        keep(&mut self.hosts.shares, &used);
         self.hosts
     }
+}
+
+/// Keeps what is at these places.
+fn keep<T>(all: &mut Vec<T>, places: &BTreeSet<usize>) {
+    let mut each = 0..;
+    all.retain(|_| each.next().is_some_and(|place| places.contains(&place)));
 }
 
 fn refused(name: &str, value: &str, reason: &dyn std::fmt::Display) -> SetError {

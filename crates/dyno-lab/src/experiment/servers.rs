@@ -137,7 +137,10 @@ pub(super) fn on_instances(
                         of: workload.name.clone(),
                         sum,
                     }),
-                    load_hosts: in_turn.and_then(|hosts| place.checked_rem(hosts)).into_iter().collect(),
+                    load_hosts: match in_turn {
+                        Some(hosts) => place.checked_rem(hosts).into_iter().collect(),
+                        None => workload.load_hosts.clone(),
+                    },
                     ..workload.clone()
                 };
                 servers.iter().enumerate().map(instance).collect()

@@ -425,10 +425,12 @@ const UNSAID: [&str; 3] = ["SQL API error", "connection creation failed", "recon
 /// What to say instead of how the load ended, if a script in Lua ended it: what the server said, if the error does not
 /// say it, and what is missing if that is a table.
 fn script_end(experiment: &Resolved, outcome: &Outcome, heard: &Heard) -> Option<String> {
-    let Some(Ending::Program(error)) = &outcome.ended_early else {
-        return None;
+    let mut reason = match &outcome.ended_early {
+        Some(Ending::Program(error)) => error.to_string(),
+        // A load host said it.
+        Some(Ending::Elsewhere(said)) => said.clone(),
+        _ => return None,
     };
-    let mut reason = error.to_string();
     if UNSAID.iter().any(|unsaid| reason.ends_with(unsaid)) {
         for said in heard.said() {
             reason.push_str("; ");

@@ -9,7 +9,7 @@ use dyno_archive::{ArchiveError, ClockComparison, HostGap, LoadHost, LoadHostWri
 use dyno_engine::{ClientEvent, Connected, Cpus, Found, Observer, Outcome, Stop, ThreadOptions};
 use dyno_fleet::protocol::{HostCeiling, Told};
 use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
-use dyno_fleet::start::{Cluster, Host, Ray, hosts};
+use dyno_fleet::start::{Cluster, Host, Place, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, SparseInterval, Value};
@@ -76,6 +76,7 @@ impl Agents {
     ) -> Result<Option<Self>, RunError> {
         let LoadHosts {
             hosts: words,
+            names,
             ray,
             listen,
             shares,
@@ -87,14 +88,17 @@ impl Agents {
         if threads.cpus != Cpus::default() {
             return Err(FleetError::Share(ShareError::Cpus).into());
         }
-        let hosts = hosts(words.iter().map(String::as_str)).map_err(FleetError::Host)?;
+        let mut hosts = hosts(words.iter().map(String::as_str)).map_err(FleetError::Host)?;
+        for (host, name) in hosts.iter_mut().zip(names) {
+            host.name.clone_from(name);
+        }
         let dyno = std::env::current_exe().map_err(RunError::Program)?;
         let ray = match ray {
-            Some(address) => Some(Ray {
+            Some(address) if hosts.iter().any(|host| host.place == Place::Ray) => Some(Ray {
                 cluster: Cluster::new(address, environment).map_err(FleetError::Ray)?,
                 listen: *listen,
             }),
-            None => None,
+            _ => None,
         };
         let fleet = Fleet::start(&hosts, &dyno, ray.as_ref(), Patience::default(), stop)?;
         let weights = match shares.as_slice() {

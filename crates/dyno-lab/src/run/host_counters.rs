@@ -18,6 +18,9 @@ const READ: [Meaning; 6] = [
 /// The last sample is taken a little after the end of what is measured.
 const AFTERWARDS: Duration = Duration::from_millis(500);
 
+/// So much later than all before no sample is.
+const FAR: Duration = Duration::from_secs(3600);
+
 /// The counters of one host.
 pub(super) struct HostCounters {
     /// Where in a sample each of [`READ`] is.
@@ -26,6 +29,8 @@ pub(super) struct HostCounters {
     measured: Option<(Duration, Duration)>,
     /// Up to where intervals were told.
     told: Duration,
+    /// When the last sample was taken that was settled.
+    sampled: Duration,
     /// Samples of a time of which it is not known yet whether it is measured.
     waiting: VecDeque<(Duration, [Option<f64>; READ.len()])>,
     known: [Known; READ.len()],
@@ -52,6 +57,7 @@ impl HostCounters {
             columns,
             measured: None,
             told: Duration::ZERO,
+            sampled: Duration::ZERO,
             waiting: VecDeque::new(),
             known: [Known::default(); READ.len()],
         }
@@ -69,6 +75,11 @@ impl HostCounters {
 
     /// A sample has come: a value for each column.
     pub fn sample(&mut self, at: Duration, values: &[Option<f64>]) {
+        let last = self.waiting.back().map_or(self.sampled, |(at, _)| *at);
+        // Who tells of the past, or of a time that is far off, tells nothing.
+        if at <= last || at > self.told.max(last) + FAR {
+            return;
+        }
         let read = self.columns.map(|column| values.get(column?).copied().flatten());
         self.waiting.push_back((at, read));
         self.settle();
@@ -79,6 +90,7 @@ impl HostCounters {
         let (measured, told) = (self.measured, self.told);
         let is_settled = |at: Duration| measured.map_or(at < told, |(_, end)| at <= end + AFTERWARDS);
         while let Some((at, values)) = self.waiting.pop_front_if(|(at, _)| is_settled(*at)) {
+            self.sampled = at;
             if measured.is_none_or(|(begin, _)| at < begin) {
                 continue;
             }
@@ -103,7 +115,8 @@ impl HostCounters {
     /// By how much a counter grew, in each second.
     fn growth_per_s(&self, place: usize) -> Option<f64> {
         let ((first_at, first), (last_at, last)) = self.known[place].first.zip(self.known[place].last)?;
-        Some((last - first).max(0.0) / (last_at - first_at).as_secs_f64())
+        let passed = last_at.checked_sub(first_at).filter(|passed| !passed.is_zero())?;
+        Some((last - first).max(0.0) / passed.as_secs_f64())
     }
 
     fn mean(&self, place: usize) -> Option<f64> {

@@ -170,7 +170,7 @@ fn what_agents_cannot_do_is_refused_in_words() {
     let refused = |words: &str, said: &str| desk.embedded(&home, words).expect(1).says(said);
     refused(
         "pk-select --local-agents 2 --set clients=1",
-        "no workload has a client for each of 2 load hosts",
+        "load host 1 of 2 would have nothing to do",
     );
     refused(
         "pk-select --local-agents 2 --cpus 0",

@@ -25,6 +25,12 @@ server = "replica"
 clients = 2
 script = "select 2;"
 hosts = "in turn"
+[[workload]]
+name = "count"
+server = "replica"
+clients = 2
+script = "select 3;"
+hosts = ["local-2"]
 [phases]
 warmup = "0s"
 measure = "1s"
@@ -58,8 +64,11 @@ fn each_workload_is_driven_by_its_hosts() {
         panic!("two runs")
     };
     // By their weights, 1 to 3; the third host drives no replica where there are two.
-    assert_eq!(clients(two), [[1, 2, 0], [0, 0, 2], [3, 0, 0]]);
-    assert_eq!(clients(three), [[1, 2, 0, 0], [0, 0, 2, 0], [3, 0, 0, 2]]);
+    assert_eq!(clients(two), [[1, 2, 0, 0, 0], [0, 0, 2, 2, 2], [3, 0, 0, 0, 0]]);
+    assert_eq!(
+        clients(three),
+        [[1, 2, 0, 0, 0, 0, 0], [0, 0, 2, 0, 2, 2, 2], [3, 0, 0, 2, 0, 0, 0]]
+    );
     for workload in ["write", "read-1", "read-2"] {
         let parts = (1..=3).map(|host| transactions(two, &format!("hosts/local-{host}/intervals.csv"), workload));
         let whole = transactions(two, "intervals.csv", workload);
@@ -79,6 +88,10 @@ fn each_workload_is_driven_by_its_hosts() {
         "`write.hosts` cannot be `local-3`: the load hosts here are 1 to 2",
     );
     refused("--set hosts=4", "`hosts` cannot be `4`: 3 load hosts are named");
+    desk.file("any.toml", &TWO.replace("[\"local-3\", 1]", "[\"local\"]"));
+    desk.embedded(&home, "any.toml")
+        .expect(1)
+        .says("`write.hosts` cannot be `local`");
     refused("--set hosts=some", "expected how many of the load hosts, or 0");
     // Without hosts dyno drives all of it.
     desk.embedded(&home, "two.toml --set hosts=0").expect(0);
@@ -135,6 +148,18 @@ fn each_host_stands_beside_what_it_can_do_at_most() {
         .find(|point| point["clients"] == 1 && point["route"] == "unix");
     let tps = point.unwrap()["tps"].as_f64().unwrap();
     assert_eq!(run(1), [Some(tps), Some(tps)]);
+    home.assert_no_server();
+}
+
+#[test]
+fn what_outlasts_the_measured_time_is_told_by_hosts_too() {
+    let (desk, home) = (Desk::new(), Home::new());
+    desk.experiment("long.toml", "clients = 2", "select pg_sleep(2);", "1s");
+    desk.embedded(&home, "long.toml --local-agents 2").expect(0);
+    let record = &run_folders(&desk.archive())[0].record();
+    let workload = &record["summary"]["workloads"][0];
+    assert_eq!(workload["transactions"], 2, "{workload}");
+    assert_eq!(workload["completion"]["after_end"], 2, "{workload}");
     home.assert_no_server();
 }
 

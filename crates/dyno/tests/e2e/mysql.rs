@@ -27,7 +27,11 @@ const EXPERIMENTS: [(&str, &str, usize); 9] = [
         "--set scale=1 --set workload=ro,rw --set range=1000 --set protocol=prepared",
         2,
     ),
-    ("polar-mysql", "--set tables=2 --set rows=500 --set clients=4 --set hosts=1", 2),
+    (
+        "polar-mysql",
+        "--set tables=2 --set rows=500 --set clients=4 --set hosts=1",
+        2,
+    ),
     (
         "burn-after-reading",
         "--set tables=8 --set batch=10 --set variant=any,fifo,notify",

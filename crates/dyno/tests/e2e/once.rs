@@ -107,12 +107,12 @@ fn a_query_that_is_executed_once_has_its_time_as_result() {
          [[workload]]\nname = \"query\"\ntransactions = 1\nscript = \"select pg_sleep(:seconds);\"\n",
     );
     let ended = desk.on(&database.target(), ["query.toml"]).expect(0);
-    ended.shows("1 transaction in 1.0 s").shows("1 transaction per client");
+    ended.shows("query: 1 transaction in ").shows("1 transaction per client");
     let run = only_run(&desk);
     let summary = summary(&run);
     let query = &summary["workloads"][0];
     let took_s = query["completion"]["took_s"].as_f64().unwrap();
-    assert!((1.0..1.9).contains(&took_s), "{took_s}");
+    assert!(took_s >= 1.0, "{took_s}");
     assert!((query["tps"].as_f64().unwrap() * took_s - 1.0).abs() < 1e-6, "{query}");
     let latency_s = query["latency"]["p50_us"].as_f64().unwrap() / 1e6;
     assert!((latency_s - took_s).abs() < 0.05, "{latency_s} of {took_s}");

@@ -190,7 +190,7 @@ fn what_contradicts_a_number_of_transactions_is_refused() {
         ("[phases]\nwarmup = \"1s\"\n".to_owned(), "nothing would run in it"),
         (
             "[load]\nhosts = [\"local\", \"local\"]\n".to_owned(),
-            "several load hosts",
+            "load hosts cannot end together",
         ),
         (
             format!("{beside}{}", stage("s", "workloads = [\"b\"]\n")),

@@ -107,7 +107,9 @@ fn a_query_that_is_executed_once_has_its_time_as_result() {
          [[workload]]\nname = \"query\"\ntransactions = 1\nscript = \"select pg_sleep(:seconds);\"\n",
     );
     let ended = desk.on(&database.target(), ["query.toml"]).expect(0);
-    ended.shows("query: 1 transaction in ").shows("1 transaction per client");
+    ended
+        .shows("query: 1 transaction in ")
+        .shows("1 transaction per client");
     let run = only_run(&desk);
     let summary = summary(&run);
     let query = &summary["workloads"][0];

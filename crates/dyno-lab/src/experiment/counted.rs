@@ -69,6 +69,9 @@ pub(super) fn check(experiment: &Resolved) -> Result<(), SetError> {
             "its workloads are done before, in an earlier stage: `transactions` are those of the whole run"
         } else if changes(stage) {
             "a straight line of clients or rates needs a stage whose length is known; give it `lasts`"
+        } else if work.iter().any(|workload| some_rest(stage, workload)) {
+            "its `clients` are fewer than those of a workload with `transactions`: the others rest, so that its work \
+             would never be done. Leave them out, or give it `lasts`"
         } else {
             done.extend(work.iter().map(|workload| workload.name.as_str()));
             continue;
@@ -76,6 +79,13 @@ pub(super) fn check(experiment: &Resolved) -> Result<(), SetError> {
         return refused(format!("{STAGE}.{}.until", stage.name), "done".to_owned(), reason);
     }
     Ok(())
+}
+
+/// Whether the stage lets clients of this workload rest.
+fn some_rest(stage: &Stage, workload: &Workload) -> bool {
+    stage
+        .clients
+        .is_some_and(|clients| clients.to < workload.clients as f64)
 }
 
 /// Whether clients or rate change while the stage lasts.

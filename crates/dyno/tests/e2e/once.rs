@@ -207,6 +207,10 @@ fn what_contradicts_a_number_of_transactions_is_refused() {
             "needs a stage whose length is known",
         ),
         (
+            format!("clients = 4\n{beside}clients = 8\n{}", stage("s", "clients = 2\n")),
+            "the others rest",
+        ),
+        (
             "[[stage]]\nname = \"s\"\nuntil = \"noon\"\n".to_owned(),
             "`until` cannot be `noon`",
         ),

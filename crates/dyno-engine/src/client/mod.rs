@@ -219,6 +219,8 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
             clients.end_early(now_ns);
         }
         if !clients.over && (clients.stop.requested() || clients.ending.is_some() || clients.working == 0) {
+            // Those that are done are not all.
+            clients.summary.complete &= clients.working == 0;
             clients.end_early(now_ns);
         }
         if clients.over {

@@ -331,7 +331,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         self.dismiss(now_ns);
         self.summary.done += 1;
         self.summary.done_ns = now_ns;
-        self.summary.complete = true;
+        // After a stop others are not given what they have left.
+        self.summary.complete |= !self.over || self.working == 0;
         if self.workload.connecting == Connecting::EveryTransaction {
             self.part(index);
         }

@@ -8,7 +8,7 @@ use crate::steering::Steering;
 use dyno_connect::ConnectError;
 #[cfg(doc)]
 use dyno_connect::Stop;
-use dyno_record::{Interval, LatencyHistogram};
+use dyno_record::{ErrorCount, Interval, LatencyHistogram};
 use dyno_wire::ServerError;
 use std::collections::BTreeSet;
 use std::io;
@@ -97,6 +97,8 @@ pub struct LastTransactions {
     /// How long those took that were under way at the end of the last phase and were finished within the grace. They
     /// are in no interval.
     pub finished: Vec<Duration>,
+    /// Those that failed then instead, by code; a code may be there several times.
+    pub failed: Vec<ErrorCount>,
     /// For how long those had been executed at least that were given up; `None` if there are none.
     pub open_for: Option<Duration>,
 }

@@ -3,7 +3,7 @@
 use crate::client_event::ClientEvent;
 use crate::outcome::{DriveError, Ending, Found, Waited};
 use crate::timeline::Slice;
-use dyno_record::{LatencyHistogram, Recording};
+use dyno_record::{ErrorCount, LatencyHistogram, Recording};
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::time::Duration;
 
@@ -59,6 +59,8 @@ pub(crate) struct WorkerSummary {
     pub open_for: Option<Duration>,
     /// How long those took that were under way at the end and were finished after it.
     pub finished: Vec<Duration>,
+    /// Those that failed instead, by code.
+    pub failed: Vec<ErrorCount>,
     /// Clients that have had all their transactions.
     pub done: usize,
     /// When the last of them had.

@@ -4,7 +4,7 @@
 mod support;
 
 use dyno_engine::{
-    Connected, Load, Observer, Pacing, Phase, Span, Stage, Steering, Stop, TransportChoice, WireDriver, drive,
+    Connected, Ending, Load, Observer, Pacing, Phase, Span, Stage, Steering, Stop, TransportChoice, WireDriver, drive,
 };
 use dyno_record::Interval;
 use dyno_wire::PgSession;
@@ -25,6 +25,8 @@ over_each_transport!(
     stages_last_until_their_work_is_done,
     a_load_beside_counted_work_ends_with_it,
     what_takes_longer_than_all_phases_is_told_with_its_time,
+    a_stop_before_all_clients_are_done_is_told,
+    what_fails_after_all_phases_is_told_and_done,
     whoever_watches_changes_rate_and_clients,
     what_a_step_left_undone_is_not_the_next_ones_work,
 );
@@ -338,6 +340,53 @@ fn what_takes_longer_than_all_phases_is_told_with_its_time(transport: TransportC
     let last = &outcome.last[0];
     assert_eq!((outcome.unfinished[0], last.finished.len()), (2, 0));
     assert!(last.open_for >= Some(Duration::from_millis(150)), "{last:?}");
+}
+
+fn a_stop_before_all_clients_are_done_is_told(transport: TransportChoice) {
+    let server = ScriptedServer::start(|connection, _, _| {
+        let is_slow = connection % 2 == 0;
+        Behaviour::Answer(if is_slow {
+            Duration::from_secs(30)
+        } else {
+            Duration::ZERO
+        })
+    });
+    let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 60_000)]);
+    load.workloads[0].transactions_per_client = Some(1);
+    let stop = Stop::new();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.request();
+        });
+        drive(&load, &mut Keep::default(), &stop).expect("the load runs")
+    });
+    assert!(matches!(outcome.ended_early, Some(Ending::Stopped)), "{outcome:?}");
+    assert_eq!((outcome.unfinished[0], outcome.last[0].done), (1, None));
+}
+
+fn what_fails_after_all_phases_is_told_and_done(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| {
+        std::thread::sleep(Duration::from_millis(400));
+        Behaviour::Fail("23505")
+    });
+    let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 100)]);
+    load.workloads[0].transactions_per_client = Some(1);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none(), "{outcome:?}");
+    let last = &outcome.last[0];
+    assert_eq!(
+        (keep.total(0).errors, outcome.unfinished[0], last.finished.len()),
+        (0, 0, 0)
+    );
+    let failed: Vec<_> = last
+        .failed
+        .iter()
+        .map(|failed| (failed.code.as_str(), failed.count))
+        .collect();
+    assert_eq!(failed, [("23505", 2)]);
+    assert!(last.done >= Some(Duration::from_millis(400)), "{last:?}");
 }
 
 /// Keeps what is observed, and changes the pace as `then` says when so many milliseconds are over.

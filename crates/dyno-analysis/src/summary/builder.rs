@@ -9,7 +9,7 @@ use dyno_archive::summary::{
     Completion, ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary,
     Steadiness, Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
-use dyno_record::{ErrorCode, Interval, LatencyHistogram, MOST_CODES, ScriptRecording, SparseHistogram};
+use dyno_record::{ErrorCode, ErrorCount, Interval, LatencyHistogram, MOST_CODES, ScriptRecording, SparseHistogram};
 use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -301,13 +301,21 @@ impl SummaryBuilder {
     }
 
     /// How the last transactions of a workload ended: when all were `done` that it had to do, counted from the begin of
-    /// the load; how long those took that were `finished` only after the end; for how long those that were given up had
-    /// been executed at least. To be told when all intervals were added.
+    /// the load; how long those took that were `finished` only after the end, and how those `failed` that ended then
+    /// with an error; for how long those that were given up had been executed at least. To be told when all intervals
+    /// were added.
     ///
-    /// What is finished after the end counts if the workload has a number of transactions, as it was asked for, or if
+    /// What ends after the end counts if the workload has a number of transactions, as it was asked for, or if
     /// there is nothing else: that it takes longer than the time measured is no reason to know nothing of it. Elsewhere
     /// it would be too much, as what was begun before the measured time counts there.
-    pub fn end(&mut self, workload: usize, done: Option<Duration>, finished: &[Duration], open_for: Option<Duration>) {
+    pub fn end(
+        &mut self,
+        workload: usize,
+        done: Option<Duration>,
+        finished: &[Duration],
+        failed: &[ErrorCount],
+        open_for: Option<Duration>,
+    ) {
         let Some(sums) = self.workloads.get_mut(workload) else {
             return;
         };
@@ -320,6 +328,10 @@ impl SummaryBuilder {
                 // Longer than the histogram reaches is as long as it reaches.
                 sums.latency
                     .saturating_record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+            }
+            sums.counts.errors += failed.iter().map(|error| error.count).sum::<u64>();
+            for error in failed {
+                self.error(workload, error.code.as_str(), error.count, &error.example);
             }
         }
     }

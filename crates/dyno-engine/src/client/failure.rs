@@ -77,10 +77,14 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let again = failure.error.class.is_retryable()
             && policy.max_tries.is_none_or(|most| client.tries < most)
             && elapsed_ns <= self.latency_limit_ns;
-        // The phases are over: it is not counted.
         if self.over {
-            client.waiting = Waiting::Turn;
-            return;
+            // Where intervals go on to what is finished after the end, what fails then is not counted, as in pgbench.
+            if self.record_finishing {
+                client.waiting = Waiting::Turn;
+                return;
+            }
+            self.record_failed(index, &failure.error, now_ns);
+            return self.rest(index, now_ns);
         }
         if policy.report_failures {
             let client = &self.clients[index];

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Driver};
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Scripted;
-use dyno_record::{CommandRecording, ErrorClass, Recording, ScriptRecording};
+use dyno_record::{CommandRecording, ErrorClass, ErrorCount, Recording, ScriptRecording};
 use dyno_wire::ServerError;
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[cold]
     pub(super) fn record_failed(&mut self, index: usize, error: &ServerError, now_ns: u64) {
         if self.slice.is_none() {
-            return;
+            return self.keep_failed(index, error);
         }
         let class = error.class;
         self.recording.count_error(class, error.code, || shown(error));
@@ -152,6 +152,23 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             _ => LoggedOutcome::Other,
         };
         self.write_log(index, outcome, now_ns, 0);
+    }
+
+    /// A transaction ended with an error after the end.
+    fn keep_failed(&mut self, index: usize, error: &ServerError) {
+        // A connection may be lost by whoever has nothing under way.
+        if !self.clients[index].waiting.is_running() {
+            return;
+        }
+        let failed = &mut self.summary.failed;
+        match failed.iter_mut().find(|known| known.code == error.code) {
+            Some(known) => known.count += 1,
+            None => failed.push(ErrorCount {
+                code: error.code,
+                count: 1,
+                example: shown(error),
+            }),
+        }
     }
 
     /// A transaction was too late to be begun.

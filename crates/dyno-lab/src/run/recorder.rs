@@ -150,7 +150,8 @@ impl<'a> Recorder<'a> {
     pub(super) fn finish(mut self, last: &[LastTransactions]) -> Recorded<'a> {
         self.tell();
         for (workload, last) in last.iter().enumerate() {
-            self.builder.end(workload, last.done, &last.finished, last.open_for);
+            self.builder
+                .end(workload, last.done, &last.finished, &last.failed, last.open_for);
         }
         let mut beside = Vec::new();
         for watched in std::mem::take(&mut self.beside) {

@@ -393,7 +393,7 @@ fn ended(
     builder.interval(MEASURE, &interval(count, 100_000_000, 2 * SECOND));
     let finished: Vec<_> = finished_s.iter().copied().map(Duration::from_secs_f64).collect();
     let time = |time_s: Option<f64>| time_s.map(Duration::from_secs_f64);
-    builder.end(0, time(done_s), &finished, time(open_for_s));
+    builder.end(0, time(done_s), &finished, &[], time(open_for_s));
     builder.build()
 }
 
@@ -436,6 +436,32 @@ fn what_is_finished_after_the_end_counts_where_there_is_nothing_else_or_it_was_a
     let workload = &asked_for.workloads[0];
     assert_eq!((workload.transactions, workload.completion.after_end), (10, 2));
     assert_eq!(workload.completion.took_s, None);
+}
+
+#[test]
+fn what_fails_after_the_end_counts_where_what_is_finished_then_does() {
+    let failed = ErrorCount {
+        code: ErrorCode::CONNECTION_LOST,
+        count: 1,
+        example: "lost".to_owned(),
+    };
+    let ended = |transactions: Option<u64>, count: u64| {
+        let mut facts = facts(Pacing::Closed);
+        facts[0].transactions_per_client = transactions;
+        let mut builder = SummaryBuilder::new(&facts, SECOND);
+        builder.interval(MEASURE, &interval(count, 100_000_000, 2 * SECOND));
+        builder.end(0, None, &[], &[failed.clone(), failed.clone()], None);
+        let workload = builder.build().workloads.remove(0);
+        (workload.errors, workload.errors_by_state)
+    };
+    let both = vec![ErrorSummary {
+        sqlstate: failed.code.as_str().to_owned(),
+        count: 2,
+        example: "lost".to_owned(),
+    }];
+    assert_eq!(ended(Some(5), 8), (2, both.clone()));
+    assert_eq!(ended(None, 0), (2, both));
+    assert_eq!(ended(None, 8), (0, Vec::new()));
 }
 
 #[test]

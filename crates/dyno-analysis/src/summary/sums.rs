@@ -50,6 +50,21 @@ fn add(sum: &mut WorkloadSummary, workload: &WorkloadSummary) {
     sum.retries += workload.retries;
     sum.tps += workload.tps;
     sum.statements_per_s += workload.statements_per_s;
+    let (completion, other) = (&mut sum.completion, workload.completion);
+    completion.after_end += other.after_end;
+    completion.longer_than_s = completion
+        .longer_than_s
+        .into_iter()
+        .chain(other.longer_than_s)
+        .reduce(f64::min);
+    // All is done when the last is; rates of different times do not add up.
+    completion.took_s = completion
+        .took_s
+        .zip(other.took_s)
+        .map(|(one, another)| one.max(another));
+    if let Some(took_s) = completion.took_s {
+        (sum.tps, sum.statements_per_s) = (sum.transactions as f64 / took_s, sum.statements as f64 / took_s);
+    }
 }
 
 #[cfg(test)]
@@ -109,5 +124,31 @@ mod tests {
         assert_eq!((sum.clients, sum.transactions, sum.errors), (6, 350, 2));
         let (facts, _) = instances([1.0, 1.0], false);
         assert_eq!(sums(&facts, &workloads), []);
+    }
+
+    #[test]
+    fn all_is_done_when_the_last_is() {
+        let of_two = |completions: [Completion; 2]| {
+            let (facts, mut workloads) = instances([100.0, 300.0], true);
+            for (workload, completion) in workloads.iter_mut().zip(completions) {
+                workload.completion = completion;
+            }
+            sums(&facts, &workloads).remove(0)
+        };
+        let took = |took_s: f64| Completion {
+            took_s: Some(took_s),
+            after_end: 1,
+            longer_than_s: None,
+        };
+        let longer = |longer_than_s: f64| Completion {
+            longer_than_s: Some(longer_than_s),
+            ..Completion::default()
+        };
+        let done = of_two([took(2.0), took(5.0)]);
+        assert_eq!((done.completion.took_s, done.completion.after_end), (Some(5.0), 2));
+        assert_eq!((done.tps, done.statements_per_s), (80.0, 160.0));
+        let one = of_two([took(2.0), longer(9.0)]);
+        assert_eq!((one.completion.took_s, one.completion.longer_than_s), (None, Some(9.0)));
+        assert_eq!(of_two([longer(9.0), longer(8.0)]).completion.longer_than_s, Some(8.0));
     }
 }

@@ -419,6 +419,10 @@ pub(crate) fn conclude(
 ) -> Option<String> {
     // A failure cuts off whatever is under way; only where time was given to finish is it worth a word.
     let had_time = matches!(outcome.ended_early, None | Some(Ending::Stopped));
+    if !had_time {
+        let cut_off = summary.workloads.iter_mut();
+        cut_off.for_each(|workload| workload.completion.longer_than_s = None);
+    }
     let unfinished = outcome.unfinished.iter().zip(&outcome.waited).filter(|_| had_time);
     for (workload, (unfinished, waited)) in summary.workloads.iter_mut().zip(unfinished) {
         workload.unfinished = *unfinished;
@@ -483,7 +487,7 @@ fn beyond_its_time(workload: &WorkloadSummary) -> Option<String> {
             count(workload.transactions),
             count(all)
         )),
-        None if completion.after_end > 0 => Some(format!(
+        None if per_client.is_none() && completion.after_end > 0 => Some(format!(
             "No transaction of \"{name}\" was finished in the time measured. Its figures are of those that were under \
              way then and were finished later: {}.",
             count(completion.after_end)
@@ -633,6 +637,32 @@ mod tests {
             all[0].contains("none of its clients had got an answer for 33.1 s. "),
             "{all:?}"
         );
+    }
+
+    #[test]
+    fn what_a_failure_cut_off_takes_no_known_time() {
+        let longer_than_s = |ended_early: Option<Ending>| {
+            let mut summary = summary();
+            summary.workloads[0].completion.longer_than_s = Some(0.001);
+            conclude(&mut summary, &outcome(ended_early, 8), Some(4.0), None);
+            summary.workloads[0].completion.longer_than_s
+        };
+        assert_eq!([None, Some(Ending::Stopped)].map(longer_than_s), [Some(0.001); 2]);
+        assert_eq!(longer_than_s(Some(Ending::Aborted)), None);
+    }
+
+    #[test]
+    fn work_that_is_done_in_the_grace_is_not_said_to_be_late() {
+        let said = |transactions_per_client: Option<u64>, took_s: Option<f64>| {
+            let mut workload = summary().workloads.remove(0);
+            (workload.clients, workload.transactions) = (1, 10);
+            workload.transactions_per_client = transactions_per_client;
+            (workload.completion.took_s, workload.completion.after_end) = (took_s, 1);
+            beyond_its_time(&workload).unwrap_or_default()
+        };
+        assert_eq!(said(Some(10), Some(4.5)), "");
+        assert!(said(Some(11), None).contains("10 of 11 transactions were finished"));
+        assert!(said(None, None).starts_with("No transaction of \"main\" was finished in the time measured."));
     }
 
     #[test]

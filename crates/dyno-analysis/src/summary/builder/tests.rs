@@ -411,6 +411,20 @@ fn counted_transactions_have_the_time_until_the_last_was_done() {
     assert!((workload.tps - 5.0).abs() < 1e-9 && (workload.statements_per_s - 10.0).abs() < 1e-9);
     let few = |warning: &Warning| matches!(warning, Warning::FewIntervals { .. });
     assert!(!summary.warnings.iter().any(few), "{:?}", summary.warnings);
+    // That holds for clients that began later, too.
+    let mut late = facts(Pacing::Closed);
+    (late[0].transactions_per_client, late[0].start_delay_s) = (Some(8), 1.5);
+    let mut builder = SummaryBuilder::new(&late, SECOND);
+    builder.interval(MEASURE, &interval(8, 100_000_000, 2 * SECOND));
+    builder.end(0, Some(Duration::from_millis(2_500)), &[], &[], None);
+    let late = builder.build();
+    assert_eq!(late.workloads[0].completion.took_s, Some(1.0));
+    assert!(
+        !late
+            .warnings
+            .iter()
+            .any(|warning| warning.to_string().contains("over all of the measured time"))
+    );
     // What has no number of transactions has no such time.
     let summary = ended(None, 8, Some(2.6), &[], None);
     assert_eq!(

@@ -5,7 +5,7 @@ use crate::figures::{counted, decimal, rate};
 use dyno_archive::summary::WorkloadSummary;
 
 /// A time that may be of minutes as well as of milliseconds.
-fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     format!("{} s", decimal(seconds, if seconds < 10.0 { 3 } else { 1 }))
 }
 

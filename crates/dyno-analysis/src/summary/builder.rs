@@ -371,14 +371,16 @@ impl SummaryBuilder {
             workloads.push(workload);
         }
         let stages = self.stages.iter().filter(|_| self.stages.len() > 1);
-        Summary {
+        let mut summary = Summary {
             measured_s: self.measured_s(),
-            total: (workloads.len() > 1).then(|| total(&workloads)),
             stages: stages.map(|stage| stage.summary(&self.workloads)).collect(),
             workloads,
             warnings,
             ..Summary::default()
-        }
+        };
+        let adds_up = summary.workloads.len() > 1 && !summary.has_times_apart();
+        summary.total = adds_up.then(|| total(&summary.workloads));
+        summary
     }
 
     /// How long was measured, to the microsecond: a sum of many parts is off by less.

@@ -21,7 +21,7 @@ pub struct Summary {
     pub measured_s: f64,
     /// One entry per workload, in the experiment's order.
     pub workloads: Vec<WorkloadSummary>,
-    /// All workloads together, if there are several.
+    /// All workloads together, if there are several and none has a number of transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Total>,
     /// What the experiment derives from the figures, by name.
@@ -67,13 +67,32 @@ impl Summary {
         workload.latency.filter(|_| self.stages.is_empty())
     }
 
-    /// The transactions per second that the server decides: of all workloads together, but where loops are
-    /// [mixed](Self::mixes_loops) of the closed ones alone.
+    /// Whether there are several workloads and one has a number of transactions: its rate is that of the time it took,
+    /// and rates of different times do not add up.
     #[must_use]
-    pub fn tps(&self) -> f64 {
+    pub fn has_times_apart(&self) -> bool {
+        let is_counted = |workload: &WorkloadSummary| workload.transactions_per_client.is_some();
+        self.workloads.len() > 1 && self.workloads.iter().any(is_counted)
+    }
+
+    /// What a transaction takes at least of which none was finished, in seconds; of several workloads the least.
+    #[must_use]
+    pub fn longer_than_s(&self) -> Option<f64> {
+        let known = self.workloads.iter().filter_map(WorkloadSummary::longer_than_s);
+        known.reduce(f64::min)
+    }
+
+    /// The transactions per second that the server decides: of all workloads together, but where loops are
+    /// [mixed](Self::mixes_loops) of the closed ones alone. `None` where they do not
+    /// [add up](Self::has_times_apart), and where [nothing was finished](Self::longer_than_s) of a workload.
+    #[must_use]
+    pub fn tps(&self) -> Option<f64> {
+        if self.has_times_apart() || self.longer_than_s().is_some() {
+            return None;
+        }
         let mixed = self.mixes_loops();
         let counts = |workload: &&WorkloadSummary| !(mixed && workload.pacing.is_scheduled());
-        self.workloads.iter().filter(counts).map(|workload| workload.tps).sum()
+        Some(self.workloads.iter().filter(counts).map(|workload| workload.tps).sum())
     }
 }
 
@@ -484,6 +503,13 @@ impl WorkloadSummary {
     #[must_use]
     pub fn longer_than_s(&self) -> Option<f64> {
         self.completion.longer_than_s.filter(|_| self.transactions == 0)
+    }
+
+    /// Whether its TPS is the sum of the inverses of its transactions' times, see [`Completion::after_end`].
+    #[must_use]
+    pub fn tps_is_of_times(&self) -> bool {
+        let completion = self.completion;
+        completion.took_s.is_none() && completion.after_end > 0 && completion.after_end == self.transactions
     }
 
     /// The share of transactions that ended with an error, in percent.

@@ -1,9 +1,10 @@
 //! What the cells of a campaign answer that were measured one after the other, in mixed order.
 
 use super::{Known, Pair, by_runs, more_runs, of_runs};
-use crate::campaign::cells::{Cell, Levels, cells};
+use crate::campaign::cells::{Cell, Levels, cells, mixes_tps};
 use crate::campaign::kept::{follow_schedules, rate_finding, varied_rate};
 use crate::campaign::server_name;
+use crate::completion::seconds;
 use crate::figures::one_line;
 use dyno_analysis::summary::over_runs;
 use dyno_archive::summary::Latency;
@@ -66,10 +67,7 @@ pub(super) fn work_of(campaign: &Campaign) -> String {
 pub(super) fn answer(campaign: &Campaign) -> Option<String> {
     let record = campaign.record.as_ref().ok().filter(|record| record.cells.len() > 1)?;
     let (planned, work) = (record.cells.len(), work_of(campaign));
-    let counting: Vec<Cell> = cells(campaign)
-        .into_iter()
-        .filter(|cell| !cell.tps.is_empty())
-        .collect();
+    let counting: Vec<Cell> = cells(campaign).into_iter().filter(|cell| cell.runs > 0).collect();
     match counting.len() {
         0 => return Some(format!("There is no answer{work}, because no run is complete.")),
         1 => {
@@ -78,6 +76,33 @@ pub(super) fn answer(campaign: &Campaign) -> Option<String> {
             ));
         }
         _ => {}
+    }
+    let names = Names::of(campaign);
+    let varied: Vec<&str> = record
+        .factors
+        .iter()
+        .filter(|factor| factor.levels.len() > 1)
+        .map(|factor| factor.name.as_str())
+        .collect();
+    let unfinished = counting.iter().filter_map(|cell| Some((cell, cell.longer_than_s?)));
+    if let Some((cell, longer_than_s)) = unfinished.max_by(|one, other| one.1.total_cmp(&other.1)) {
+        return Some(format!(
+            "There is no answer{work}, because not all was finished: with {} a transaction takes longer than {}.",
+            names.of_cell(&cell.levels, &varied),
+            seconds(longer_than_s)
+        ));
+    }
+    if counting.iter().any(|cell| cell.has_times_apart) {
+        return Some(format!(
+            "There is no single answer{work}, because the rates of workloads that end after a number of transactions \
+             are of different times and do not add up; compare each workload by itself."
+        ));
+    }
+    if mixes_tps(&counting) {
+        return Some(format!(
+            "There is no answer{work}, because in some runs no transaction was finished in the time measured: their \
+             TPS is made of the times of single transactions, and that of the others is not; compare latencies."
+        ));
     }
     let scheduled = follow_schedules(&counting);
     if varied_rate(&counting).is_some() || scheduled && !asked_alike(&counting) {
@@ -91,13 +116,6 @@ pub(super) fn answer(campaign: &Campaign) -> Option<String> {
         all if all == planned => planned.to_string(),
         all => format!("{all} cells with complete runs"),
     });
-    let names = Names::of(campaign);
-    let varied: Vec<&str> = record
-        .factors
-        .iter()
-        .filter(|factor| factor.levels.len() > 1)
-        .map(|factor| factor.name.as_str())
-        .collect();
     Some(
         Pair {
             baseline: names.of_cell(&baseline.levels, &varied),

@@ -181,6 +181,74 @@ fn rates_are_no_merit_of_the_system() {
     );
 }
 
+/// The answer of a campaign of two levels, of which each run has these figures.
+fn of_summaries(summary: impl Fn(&str) -> dyno_archive::summary::Summary) -> (String, String) {
+    let archive = tempfile::tempdir().unwrap();
+    let campaign = campaign(archive.path(), "[factors]\nclients = [1, 4]", |run| {
+        Fate::Found(Box::new(summary(&run.cell["clients"])))
+    });
+    (answer(&campaign).unwrap(), crate::terminal::overview(&campaign))
+}
+
+#[test]
+fn rates_of_different_times_have_no_best_sum() {
+    let (said, shown) = of_summaries(|_| {
+        let mut summary = crate::fixture::update();
+        let mut consume = summary.workloads[0].clone();
+        consume.name = "consume".to_owned();
+        summary.workloads.push(consume);
+        summary.workloads[0].transactions_per_client = Some(10);
+        summary
+    });
+    assert!(
+        said.starts_with("There is no single answer on updates, because the rates of workloads that end after"),
+        "{said}"
+    );
+    assert!(!shown.contains("throughput of") && !shown.contains(" all "), "{shown}");
+}
+
+#[test]
+fn a_tps_of_single_times_is_not_compared_with_another() {
+    let of_times = |summary: &mut dyno_archive::summary::Summary| {
+        let workload = &mut summary.workloads[0];
+        (workload.transactions, workload.completion.after_end) = (4, 4);
+    };
+    let (said, shown) = of_summaries(|clients| {
+        let mut summary = crate::fixture::update();
+        if clients == "4" {
+            of_times(&mut summary);
+        }
+        summary
+    });
+    assert!(said.contains("made of the times of single transactions"), "{said}");
+    assert!(!shown.contains("throughput of"), "{shown}");
+    let (alike, _) = of_summaries(|_| {
+        let mut summary = crate::fixture::update();
+        of_times(&mut summary);
+        summary
+    });
+    assert!(alike.contains("not decided by one run of each"), "{alike}");
+}
+
+#[test]
+fn what_was_not_finished_is_no_zero() {
+    let (said, shown) = of_summaries(|clients| {
+        let mut summary = crate::fixture::update();
+        if clients == "4" {
+            let workload = &mut summary.workloads[0];
+            (workload.transactions, workload.tps, workload.latency) = (0, 0.0, None);
+            workload.completion.longer_than_s = Some(60.0);
+        }
+        summary
+    });
+    assert_eq!(
+        said,
+        "There is no answer on updates, because not all was finished: with clients = 4 a transaction takes longer \
+         than 60.0 s."
+    );
+    assert!(shown.contains("longer than 60.0 s"), "{shown}");
+}
+
 #[test]
 fn what_compares_nothing_has_no_answer() {
     let archive = tempfile::tempdir().unwrap();

@@ -14,8 +14,17 @@ pub(crate) type Levels = IndexMap<String, String>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub levels: Levels,
-    /// TPS of all workloads together, run by run; where loops are mixed, of the closed ones alone.
+    /// How many runs there are.
+    pub runs: usize,
+    /// TPS of all workloads together, run by run; where loops are mixed, of the closed ones alone. Of runs of which
+    /// there is such a figure, see [`Summary::tps`].
     pub tps: Vec<f64>,
+    /// How many of these TPS are made of the times of single transactions, at least of a workload.
+    pub tps_of_times: usize,
+    /// Whether its workloads have rates of different times.
+    pub has_times_apart: bool,
+    /// What a transaction takes at least of which none was finished in a run, in seconds.
+    pub longer_than_s: Option<f64>,
     /// Whether closed loops go beside schedules.
     pub mixed: bool,
     /// Each workload by itself.
@@ -68,7 +77,7 @@ impl Schedule {
 /// A workload in the runs of a cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfWorkload {
-    /// TPS, run by run.
+    /// TPS, run by run, of those in which anything was finished or failed in the time it had.
     pub tps: Vec<f64>,
     /// Latency, run by run, of those in which any transaction completed; none of several stages.
     pub latencies: Vec<Latency>,
@@ -129,6 +138,7 @@ impl Cell {
         let workload = self.workloads.get(name).cloned();
         Self {
             levels: self.levels.clone(),
+            runs: self.runs,
             tps: workload.as_ref().map_or_else(Vec::new, |workload| workload.tps.clone()),
             schedule: workload.as_ref().and_then(|workload| workload.schedule),
             workloads: workload
@@ -207,7 +217,7 @@ impl Cell {
             });
             std::iter::once(whole).chain(stages)
         });
-        let all = Some(all).filter(|_| self.workloads.len() != 1);
+        let all = Some(all).filter(|_| self.workloads.len() != 1 && !self.has_times_apart);
         each.chain(all).collect()
     }
 }
@@ -271,17 +281,28 @@ pub(crate) fn factor(name: &str, levels: &[&str]) -> Factor {
     }
 }
 
+/// Whether some TPS of cells are made of the times of single transactions, because nothing was finished in the time
+/// measured, and others are over that time: these cannot be compared.
+pub(crate) fn mixes_tps(cells: &[Cell]) -> bool {
+    let of_times: usize = cells.iter().map(|cell| cell.tps_of_times).sum();
+    let all: usize = cells.iter().map(|cell| cell.tps.len()).sum();
+    (1..all).contains(&of_times)
+}
+
 /// Whose TPS that of cells is, if it is not of all workloads.
 pub(crate) fn whose_tps(cells: &[Cell]) -> Option<&'static str> {
     cells.iter().any(|cell| cell.mixed).then_some(CLOSED_LOOPS)
 }
 
-/// TPS in one line: of all workloads together, but of mixed loops each with its name: `update 9,000, ingest 300`.
+/// TPS in one line: of all workloads together, but where that is no sum each with its name: `update 9,000, ingest 300`.
 pub(crate) fn tps_words(summary: &Summary) -> String {
-    if !summary.mixes_loops() {
-        return rate(summary.tps());
+    if let Some(tps) = summary.tps().filter(|_| !summary.mixes_loops()) {
+        return rate(tps);
     }
-    let each = summary.workloads.iter();
+    let each = summary
+        .workloads
+        .iter()
+        .filter(|workload| workload.longer_than_s().is_none());
     let each = each.map(|workload| format!("{} {}", workload.name, rate(workload.tps)));
     each.collect::<Vec<_>>().join(", ")
 }
@@ -321,12 +342,21 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
     let (runs, summaries): (Vec<&Run>, Vec<Summary>) = with_summary.unzip();
     let mut cell = Cell {
         levels: levels.clone(),
+        runs: runs.len(),
         schedule: Schedule::of(&summaries, None),
         ..Cell::default()
     };
     for (run, summary) in runs.iter().zip(&summaries) {
         cell.mixed |= summary.mixes_loops();
-        cell.tps.push(summary.tps());
+        cell.has_times_apart |= summary.has_times_apart();
+        cell.longer_than_s = cell
+            .longer_than_s
+            .into_iter()
+            .chain(summary.longer_than_s())
+            .reduce(f64::min);
+        cell.tps.extend(summary.tps());
+        let of_times = summary.workloads.iter().any(WorkloadSummary::tps_is_of_times);
+        cell.tps_of_times += usize::from(summary.tps().is_some() && of_times);
         for (name, value) in &summary.metrics {
             cell.metrics.entry(name.clone()).or_default().push(*value);
         }
@@ -334,7 +364,8 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
         let facts = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
         for workload in sums(facts, &summary.workloads).iter().chain(&summary.workloads) {
             let of = cell.workloads.entry(workload.name.clone()).or_default();
-            of.tps.push(workload.tps);
+            of.tps
+                .extend(Some(workload.tps).filter(|_| workload.longer_than_s().is_none()));
             of.latencies.extend(summary.latency_of(workload));
             for (stage, figures) in
                 stages_of(summary, &workload.name).filter(|(stage, _)| takes_part(run, workload, stage))

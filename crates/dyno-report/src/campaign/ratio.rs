@@ -1,6 +1,6 @@
 //! How a cell compares with the one that the experiment declares to be the baseline.
 
-use super::cells::{Cell, Levels};
+use super::cells::{Cell, Levels, mixes_tps};
 use super::kept::{follow_schedules, varied_rate};
 use dyno_stats::{Outcome, judge};
 
@@ -20,9 +20,10 @@ pub(crate) struct Ratio {
     pub is_baseline: bool,
 }
 
-/// Whether cells are compared with a baseline: there is one, and their TPS is not what schedules asked for.
+/// Whether cells are compared with a baseline: there is one, and their TPS is of one kind, and not what schedules asked
+/// for.
 pub(crate) fn has_ratios(cells: &[Cell], baseline: &Levels) -> bool {
-    !baseline.is_empty() && !follow_schedules(cells) && varied_rate(cells).is_none()
+    !baseline.is_empty() && !follow_schedules(cells) && varied_rate(cells).is_none() && !mixes_tps(cells)
 }
 
 /// The baseline of `cell`: the cell that has the `baseline` levels and else the same.

@@ -9,11 +9,12 @@ use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{number, text, value, words};
 use super::{bars, cell_table, matrix, runs, sweep};
-use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, whose_tps};
+use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, mixes_tps, whose_tps};
 use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::whose::of_workload;
 use crate::campaign::{columns, knee_words, knees_by_column, ordered, rows_of};
+use crate::completion::seconds;
 use crate::figures::{Greatest, counted, decimal, one_line, rate};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::{Campaign, LatencyCounts, RunState};
@@ -99,18 +100,36 @@ impl<'a> Together<'a> {
         let mut headlines = Vec::new();
         let with_tps = self.cells.iter().filter_map(|cell| Some((cell, cell.mean_tps()?)));
         let (cells, tps): (Vec<&Cell>, Vec<f64>) = with_tps.unzip();
-        let Some(greatest) = Greatest::of(&tps) else {
+        if self.cells.iter().all(|cell| cell.runs == 0) {
             return vec![Headline {
                 figure: "no figures".to_owned(),
                 verdict: "No run is complete, so there is nothing to compare.".to_owned(),
                 ..Headline::default()
             }];
-        };
-        let (best, tps) = (cells[greatest.place], tps[greatest.place]);
+        }
         let paced = follow_schedules(&self.cells) || varied_rate(&self.cells).is_some();
-        let runs = extremes(&best.tps);
         headlines.extend(paced.then(|| self.kept_rate()).flatten());
-        headlines.extend((!paced).then(|| Headline {
+        let comparable = !paced && !mixes_tps(&self.cells);
+        let greatest = Greatest::of(&tps).filter(|_| comparable);
+        headlines.extend(greatest.map(|greatest| self.best(greatest, cells[greatest.place], tps[greatest.place])));
+        let unfinished = self.cells.iter().filter_map(|cell| self.unfinished(cell));
+        headlines.extend(unfinished.take(MOST));
+        headlines.extend(
+            Measure::of_metrics(&self.cells)
+                .iter()
+                .filter_map(|metric| self.highest(metric)),
+        );
+        if !self.baseline.is_empty() && comparable {
+            let compared = self.cells.iter().filter_map(|cell| self.against_baseline(cell));
+            headlines.extend(compared.take(MOST));
+        }
+        headlines
+    }
+
+    /// The `greatest` TPS of all cells, which `best` has.
+    fn best(&self, greatest: Greatest, best: &Cell, tps: f64) -> Headline {
+        let runs = extremes(&best.tps);
+        Headline {
             subject: self.name_of(best),
             figure: format!("{} TPS", rate(tps)),
             interval: runs.map_or_else(
@@ -127,19 +146,20 @@ impl<'a> Together<'a> {
             verdict: format!(
                 "{}{}.",
                 greatest.of_cells(&of_workload(" throughput", whose_tps(&self.cells))),
-                best.p99_words().map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
+                best.p99_words()
+                    .map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
             ),
-        }));
-        headlines.extend(
-            Measure::of_metrics(&self.cells)
-                .iter()
-                .filter_map(|metric| self.highest(metric)),
-        );
-        if !self.baseline.is_empty() && !paced {
-            let compared = self.cells.iter().filter_map(|cell| self.against_baseline(cell));
-            headlines.extend(compared.take(MOST));
         }
-        headlines
+    }
+
+    /// A cell in which not all was finished.
+    fn unfinished(&self, cell: &Cell) -> Option<Headline> {
+        Some(Headline {
+            subject: self.name_of(cell),
+            figure: format!("longer than {}", seconds(cell.longer_than_s?)),
+            interval: String::new(),
+            verdict: "No transaction was finished, so it has no throughput.".to_owned(),
+        })
     }
 
     /// Up to which rate open loops kept their schedule.

@@ -36,7 +36,7 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
                 words(one_line(level))
             }];
             row.extend(lines.then(|| words(name.as_str())));
-            row.push(exactly(cell.tps.len() as u64));
+            row.push(exactly(cell.runs as u64));
             for measure in measures {
                 let range = measure.range(cell);
                 row.extend(

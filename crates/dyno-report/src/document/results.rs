@@ -62,12 +62,17 @@ fn load(summary: &Summary, workload: &WorkloadSummary) -> String {
 
 fn throughput(summary: &Summary) -> Table {
     let mut rows: Vec<Vec<Value>> = summary.workloads.iter().map(throughput_row).collect();
-    rows.extend(summary.total.filter(|_| !summary.mixes_loops()).map(|total| {
-        let mut row = vec![Value::Nothing(()); 13];
-        (row[0], row[4], row[5]) = (words("all"), exactly(total.transactions), value(total.tps));
-        (row[10], row[11]) = (value(total.statements_per_s), exactly(total.errors));
-        row
-    }));
+    rows.extend(
+        summary
+            .total
+            .filter(|_| summary.tps().is_some() && !summary.mixes_loops())
+            .map(|total| {
+                let mut row = vec![Value::Nothing(()); 13];
+                (row[0], row[4], row[5]) = (words("all"), exactly(total.transactions), value(total.tps));
+                (row[10], row[11]) = (value(total.statements_per_s), exactly(total.errors));
+                row
+            }),
+    );
     Table {
         caption: "Throughput".to_owned(),
         columns: vec![

@@ -98,7 +98,7 @@ impl Runs<'_> {
         row.push(words(run.name()));
         row.extend(self.varied.iter().map(|factor| words(one_line(level(&cell, factor)))));
         row.push(words(run.state.to_string()));
-        row.push(value(summary.as_ref().map(Summary::tps)));
+        row.push(value(summary.as_ref().and_then(Summary::tps)));
         row.extend(self.all.iter().map(|whose| ms(cell.p99_us(whose))));
         row.push(errors.map_or(value(None), exactly));
         row.push(value(dips.map(|dips| dips as f64)));

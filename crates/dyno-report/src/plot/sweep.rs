@@ -48,7 +48,7 @@ pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, St
             name: column_name(column),
             cells: column_cells(&cells, over, column),
         })
-        .filter(|line| line.cells.iter().flatten().any(|cell| cell.mean_tps().is_some()))
+        .filter(|line| line.cells.iter().flatten().any(|cell| cell.runs > 0))
         .take(MOST_LINES)
         .collect();
     if lines.is_empty() {
@@ -67,13 +67,23 @@ pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, St
         each.map(|(line, symbol)| line.curve(&levels, *symbol, figure))
             .collect::<Vec<_>>()
     };
-    let mut charts = vec![chart(of_workload("TPS", whose_tps(&cells)), curves(&Cell::mean_tps))];
+    let mut charts = Vec::new();
+    let tps = curves(&Cell::mean_tps);
+    if tps.iter().any(|curve| !curve.points.is_empty()) {
+        charts.push(chart(of_workload("TPS", whose_tps(&cells)), tps));
+    }
     for whose in Whose::all(&cells) {
         let p99 = curves(&|cell| cell.p99_us(&whose).map(|time_us| time_us / 1e3));
         if p99.iter().any(|curve| !curve.points.is_empty()) {
             let title = format!("{} (ms)", one_line(&whose.words("p99")));
             charts.push(chart(title, p99));
         }
+    }
+    if charts.is_empty() {
+        return Err(format!(
+            "there is nothing to draw: {} has no throughput of all workloads together, and no latencies",
+            campaign.name()
+        ));
     }
     let knees = lines.iter().zip(&symbols).filter_map(|(line, symbol)| {
         let level = levels[line.knee(over)?].0;

@@ -1,5 +1,6 @@
 //! The words of comparisons.
 
+use crate::completion::seconds;
 use crate::figures::{self, decimal, one_line};
 use dyno_analysis::comparison::{CellComparison, Comparison, Loss, Side, Verdict, WorkloadComparison};
 use dyno_archive::plan::Levels;
@@ -101,7 +102,8 @@ pub(crate) fn pacing(workload: &WorkloadComparison) -> String {
 /// The verdict on all measures together: worse if anything is, better if anything is and nothing is worse.
 pub(crate) fn overall(comparison: &Comparison) -> &'static str {
     let counted = comparison.verdict_counts();
-    match (counted.worse, counted.better) {
+    let worse = counted.worse + comparison.unfinished().count();
+    match (worse, counted.better) {
         (0, 0) => "cannot tell yet",
         (0, _) => "better",
         (_, 0) => "worse",
@@ -143,6 +145,15 @@ pub(crate) fn loss(loss: &Loss<'_>) -> String {
     )
 }
 
+/// What the baseline finished and the other did not.
+pub(crate) fn unfinished_words(cell: &CellComparison, workload: &WorkloadComparison) -> String {
+    format!(
+        "{} was unfinished after {}, and the baseline finished it",
+        named(cell, workload),
+        seconds(workload.candidate_longer_than_s.unwrap_or_default())
+    )
+}
+
 /// Two values on one line each, as short as shows the difference; `-` for none.
 pub(crate) fn excerpts(one: &str, another: &str) -> (String, String) {
     let (one, another): (Vec<char>, Vec<char>) = (one_line(one).chars().collect(), one_line(another).chars().collect());
@@ -170,17 +181,22 @@ pub(crate) fn excerpts(one: &str, another: &str) -> (String, String) {
     (excerpt(&one), excerpt(&another))
 }
 
-/// A gate: says which measures became worse by at least `least` (a share), or nothing if none did.
+/// A gate: says which measures became worse by at least `least` (a share), and what is not finished any more, or
+/// nothing if there is neither.
 #[must_use]
 pub fn losses(comparison: &Comparison, least: f64) -> Option<String> {
     let losses = comparison.losses(least);
-    let first = losses.first()?;
-    let others = match losses.len() - 1 {
+    let unfinished = comparison
+        .unfinished()
+        .map(|(cell, workload)| unfinished_words(cell, workload));
+    let mut all = unfinished.chain(losses.iter().map(loss));
+    let first = all.next()?;
+    let others = match all.count() {
         0 => String::new(),
         1 => ", and 1 other measure is worse".to_owned(),
         more => format!(", and {more} other measures are worse"),
     };
-    Some(loss(first) + &others)
+    Some(first + &others)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
 /// What the caller wants to be told of by the exit code.
 fn judge(arguments: &CompareArguments, comparison: &comparison::Comparison) -> Result<(), Failure> {
     // A gate that saw nothing must not let anything pass.
-    if comparison.verdict_counts().all() == 0 {
+    if !comparison.workloads().any(|(_, workload)| workload.is_compared()) {
         let (one, other) = (&comparison.baseline.name, &comparison.candidate.name);
         return Err(format!(
             "nothing could be compared: {one} and {other} have no complete runs of the same cell and workload in the \

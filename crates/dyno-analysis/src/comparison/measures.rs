@@ -170,6 +170,18 @@ impl<'a> Runs<'a> {
             .collect()
     }
 
+    /// What was not waited for to the end takes longer than this.
+    fn longer_than_s(&self) -> Option<f64> {
+        let known = self.summaries.iter().filter_map(|workload| workload.longer_than_s());
+        known.reduce(f64::min)
+    }
+
+    /// Of each run in which anything was finished, whether its TPS is made of the times of single transactions.
+    fn tps_of_times(&self) -> impl Iterator<Item = bool> {
+        let finished = self.summaries.iter().filter(|workload| workload.transactions > 0);
+        finished.map(|workload| workload.tps_is_of_times())
+    }
+
     fn names(&self) -> Vec<String> {
         self.runs.iter().map(|run| run.name()).collect()
     }
@@ -226,8 +238,19 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
                     .to_owned(),
             );
         }
+        let mut of_times = base.tps_of_times().chain(other.tps_of_times());
+        let first = of_times.next();
+        let rates_alike = of_times.all(|of_times| Some(of_times) == first);
+        if !rates_alike {
+            notes.push(
+                "TPS is not compared: where nothing was finished in the time measured, it is the sum of the inverses \
+                 of the transactions' times, and elsewhere what was finished over the time. Compare the latencies."
+                    .to_owned(),
+            );
+        }
         let measures = Measure::ALL.into_iter().chain([Measure::Time]);
         let measures = measures.filter(|measure| asked_alike || !matches!(measure, Measure::Tps | Measure::Time));
+        let measures = measures.filter(|measure| rates_alike || *measure != Measure::Tps);
         measures
             .filter_map(|measure| compare(measure, name, &base, &other))
             .collect()
@@ -260,6 +283,8 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
         candidate_runs: other.names(),
         baseline_pacing,
         candidate_pacing,
+        baseline_longer_than_s: base.longer_than_s(),
+        candidate_longer_than_s: other.longer_than_s(),
         measures,
         notes,
     })
@@ -288,7 +313,11 @@ fn compare(measure: Measure, name: &str, baseline: &Runs<'_>, candidate: &Runs<'
         ratio: judged.ratio,
         interval,
         p_value: judged.p_value,
-        verdict: measure.verdict(judged.outcome),
+        // Of those that were not waited for nobody knows the rank.
+        verdict: match baseline.longer_than_s().or(candidate.longer_than_s()) {
+            Some(_) => Verdict::CannotTellYet { more_runs: None },
+            None => measure.verdict(judged.outcome),
+        },
     })
 }
 
@@ -318,8 +347,7 @@ fn batches(workload: &str, run: &Run) -> Option<Vec<f64>> {
 /// What is known of a side that was not waited for to the end: how long it takes at least, also as a ratio to the
 /// median `beside` it.
 fn longer_than(side: &str, runs: &Runs<'_>, beside: &Runs<'_>) -> Option<String> {
-    let known = runs.summaries.iter().filter_map(|workload| workload.longer_than_s());
-    let longer_than_s = known.reduce(f64::min)?;
+    let longer_than_s = runs.longer_than_s()?;
     let ratio = over_runs(&beside.values(Measure::P50)).map(|median_us| longer_than_s * 1e6 / median_us);
     let ratio = ratio
         .filter(|ratio| ratio.is_finite())

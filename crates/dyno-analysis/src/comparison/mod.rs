@@ -89,10 +89,33 @@ pub struct WorkloadComparison {
     pub baseline_pacing: Pacing,
     /// Open or closed loop in the other.
     pub candidate_pacing: Pacing,
+    /// What a transaction of the baseline takes at least in a run in which none was finished, in seconds; `None`: there
+    /// is no such run. Where there is one on either side, those that finished something prove nothing: no measure has a
+    /// verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_longer_than_s: Option<f64>,
+    /// The same of the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate_longer_than_s: Option<f64>,
     /// What was measured; empty where that cannot be compared.
     pub measures: Vec<MeasureComparison>,
     /// What is to be known of this workload, as sentences: errors, and why something is not compared.
     pub notes: Vec<String>,
+}
+
+impl WorkloadComparison {
+    /// Whether transactions were finished in all runs of the baseline and not in all of the other: it is worse by
+    /// nobody knows how much.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        self.baseline_longer_than_s.is_none() && self.candidate_longer_than_s.is_some()
+    }
+
+    /// Whether there is anything to say of both sides together.
+    #[must_use]
+    pub fn is_compared(&self) -> bool {
+        !self.measures.is_empty() || self.baseline_longer_than_s.is_some() != self.candidate_longer_than_s.is_some()
+    }
 }
 
 /// How many comparisons had which verdict.
@@ -302,6 +325,11 @@ impl Comparison {
             .collect();
         losses.sort_by(|one, other| other.measure.loss().total_cmp(&one.measure.loss()));
         losses
+    }
+
+    /// Each workload that the baseline finished and the other did not, with its cell.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&CellComparison, &WorkloadComparison)> {
+        self.workloads().filter(|(_, workload)| workload.is_unfinished())
     }
 
     /// Each workload that both ran, with its cell.

@@ -515,4 +515,47 @@ fn a_side_that_was_given_up_is_longer_by_a_known_ratio_at_least() {
     let note = "What the other executed was unfinished after 60.0 s: at least 6.0 times the median of what it is \
                 compared with.";
     assert!(workload.notes.iter().any(|said| said == note), "{:?}", workload.notes);
+    assert!(workload.is_unfinished() && workload.candidate_longer_than_s == Some(60.0));
+    assert!(!compared(given_up, slow).is_unfinished() && !compared(given_up, given_up).is_compared());
+}
+
+#[test]
+fn runs_that_were_finished_prove_nothing_beside_one_that_was_not() {
+    let repeated = |make: &dyn Fn(&PlannedRun, &mut Made)| {
+        let archive = TempDir::new().unwrap();
+        let campaign = campaign(&archive, "[plan]\nrepetitions = 6\n", make);
+        (archive, campaign)
+    };
+    let jitter = |run: &PlannedRun| 1.0 + 0.001 * run.repetition as f64;
+    let base = repeated(&|run, made| made.measured(1_000.0 * jitter(run), 1.0));
+    let fast = |run: &PlannedRun, made: &mut Made| made.measured(2_000.0 * jitter(run), 0.5);
+    let other = repeated(&|run, made| match run.repetition {
+        1 => {
+            let workload = made.workload();
+            (workload.transactions, workload.tps, workload.latency) = (0, 0.0, None);
+            workload.completion.longer_than_s = Some(60.0);
+        }
+        _ => fast(run, made),
+    });
+    let counts = |candidate: &Campaign| compare(&base.1, candidate).verdict_counts();
+    assert_eq!((counts(&other.1).better, counts(&other.1).worse), (0, 0));
+    assert!(counts(&repeated(&fast).1).better > 0);
+    assert_eq!(compare(&base.1, &other.1).unfinished().count(), 1);
+}
+
+#[test]
+fn a_tps_of_single_times_is_not_compared_with_one_over_the_time_measured() {
+    let of_times = |_: &PlannedRun, made: &mut Made| {
+        let workload = made.workload();
+        (workload.transactions, workload.completion.after_end) = (4, 4);
+    };
+    let usual = |_: &PlannedRun, _: &mut Made| ();
+    let has_tps = |workload: &WorkloadComparison| {
+        let mut measures = workload.measures.iter();
+        measures.any(|compared| compared.measure == Measure::Tps)
+    };
+    let apart = compared(usual, of_times);
+    assert!(!has_tps(&apart) && apart.measures.len() == 3, "{:?}", apart.measures);
+    assert!(apart.notes.iter().any(|note| note.starts_with("TPS is not compared: ")));
+    assert!(has_tps(&compared(of_times, of_times)) && has_tps(&compared(usual, usual)));
 }

@@ -1,7 +1,8 @@
 //! What two campaigns say about each other.
 
 use super::{Known, Pair, by_runs, more_runs};
-use crate::compare::{loss, named};
+use crate::compare::{loss, named, unfinished_words};
+use crate::completion::seconds;
 use crate::figures::one_line;
 use dyno_analysis::comparison::{self, CellComparison, Comparison, MeasureComparison, WorkloadComparison};
 use dyno_archive::{Measure, Verdict};
@@ -10,20 +11,23 @@ use serde::Serialize;
 /// What `comparison` answers.
 pub(crate) fn answer_of_comparison(comparison: &Comparison) -> String {
     let [baseline, candidate] = [&comparison.baseline, &comparison.candidate].map(|side| one_line(&side.name));
-    let compared = comparison
-        .workloads()
-        .filter(|(_, workload)| !workload.measures.is_empty());
+    let compared = comparison.workloads().filter(|(_, workload)| workload.is_compared());
     match compared.collect::<Vec<_>>().as_slice() {
         [] => format!(
             "There is no answer, because nothing could be compared: {candidate} and {baseline} have no complete runs \
              of the same cell and workload in the same kind of loop."
         ),
-        [(cell, workload)] => Pair {
-            baseline,
-            candidate,
-            ..pair(cell, workload)
+        [(cell, workload)] => {
+            let compared = pair(cell, workload);
+            let unfinished = unfinished(workload, [&baseline, &candidate]);
+            Pair {
+                deciding: unfinished.map_or(compared.deciding, Err),
+                baseline,
+                candidate,
+                ..compared
+            }
+            .sentence()
         }
-        .sentence(),
         _ => of_several(comparison, [&baseline, &candidate]),
     }
 }
@@ -42,6 +46,17 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Result<String> {
     }
     let answer = answer_of_comparison(comparison);
     serde_json::to_string_pretty(&Answered { answer, comparison }).map(|text| text + "\n")
+}
+
+/// Which of two sides did not finish a workload, and for how long.
+fn unfinished(workload: &WorkloadComparison, names: [&str; 2]) -> Option<String> {
+    let known = [workload.baseline_longer_than_s, workload.candidate_longer_than_s];
+    let sides = names.iter().zip(known);
+    let sides = sides.filter_map(|(name, longer_than_s)| {
+        Some(format!("{name} had not finished it after {}", seconds(longer_than_s?)))
+    });
+    let sides: Vec<String> = sides.collect();
+    (!sides.is_empty()).then(|| sides.join(" and "))
 }
 
 /// One workload in one cell. In an open loop the throughput is what was asked for.
@@ -112,7 +127,11 @@ fn of_several(comparison: &Comparison, [baseline, candidate]: [&str; 2]) -> Stri
         0 => String::new(),
         unknown => format!("; {unknown} cannot be judged yet"),
     };
-    match (counted.worse, counted.better) {
+    let unfinished = comparison
+        .unfinished()
+        .map(|(cell, workload)| format!(" {}.", unfinished_words(cell, workload)));
+    let unfinished: String = unfinished.collect();
+    let counts = match (counted.worse, counted.better) {
         (0, 0) => format!("{candidate} beside {baseline}: not decided; none of {all} measures can be judged yet."),
         (0, better) => {
             format!("{candidate} is better than {baseline} in {better} of {all} measures and worse in none{open}.")
@@ -126,5 +145,6 @@ fn of_several(comparison: &Comparison, [baseline, candidate]: [&str; 2]) -> Stri
                 "{candidate} is worse than {baseline} in {worse} of {all} measures{most} and better in {better}{open}."
             )
         }
-    }
+    };
+    counts + &unfinished
 }

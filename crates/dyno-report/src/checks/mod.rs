@@ -4,7 +4,7 @@
 mod junit;
 
 use crate::answer::{self, answer_of_comparison};
-use crate::compare::{change, named, verdict};
+use crate::compare::{change, named, unfinished_words, verdict};
 use crate::document::model::{Column, Table, Value};
 use crate::figures::one_line;
 use crate::markdown;
@@ -119,10 +119,18 @@ impl Checks {
             };
             workload.measures.iter().map(check).collect::<Vec<_>>()
         });
+        let unfinished = comparison.unfinished().map(|(cell, workload)| Check {
+            name: format!("end of {}", named(cell, workload)),
+            found: unfinished_words(cell, workload),
+            outcome: match limits.worse {
+                Some(_) => Outcome::Failed,
+                None => Outcome::Undecided,
+            },
+        });
         Self {
             title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
             answer: answer_of_comparison(comparison),
-            checks: checks.collect(),
+            checks: unfinished.chain(checks).collect(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareArguments, ComparisonFormat};
 use crate::failure::Failure;
-use crate::{look, pipeline, say};
+use crate::{look, pipeline, say, written};
 use dyno_analysis::comparison;
 use dyno_archive::{Archive, Campaign};
 use dyno_report::{self as report, Checks, Limits, document, html};
@@ -23,9 +23,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         ComparisonFormat::Html => html::page(&document::of_comparison(&baseline, &candidate, &comparison))?,
     };
     match &arguments.output {
-        Some(file) => {
-            std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?
-        }
+        Some(file) => written::write(file, text)?,
         None => say::result(&text)?,
     }
     let limits = Limits {

@@ -2,7 +2,7 @@
 
 use crate::cli::{ExportArguments, Format};
 use crate::failure::Failure;
-use crate::{look, say};
+use crate::{look, say, written};
 use dyno_archive::Archive;
 use dyno_report::{Export, ExportKind};
 use dyno_target::postgres::address::ConnectionInfo;
@@ -29,9 +29,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
         Format::Json => serde_json::to_vec_pretty(&export.to_json())?,
     };
     match &arguments.output {
-        Some(file) => {
-            std::fs::write(file, bytes).map_err(|error| format!("cannot write {}: {error}", file.display()))?
-        }
+        Some(file) => written::write(file, bytes)?,
         None => say::result(&String::from_utf8_lossy(&bytes))?,
     }
     Ok(())

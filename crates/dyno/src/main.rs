@@ -22,6 +22,7 @@ mod serve;
 mod terminal;
 mod trial;
 mod versus;
+mod written;
 
 use clap::Parser;
 use cli::{Cli, Command};

@@ -2,18 +2,19 @@
 
 use crate::cli::PipelineArguments;
 use crate::failure::Failure;
-use crate::say;
+use crate::{say, written};
 use dyno_report::Checks;
-use std::fs;
-use std::path::Path;
 
-/// Finds out before anything is measured that there is no folder for a file.
+/// Finds out before anything is measured that there is no folder for a file, or a folder in its place.
 pub fn check(arguments: &PipelineArguments) -> Result<(), Failure> {
-    let folders = arguments
-        .junit
-        .iter()
-        .chain(&arguments.markdown)
-        .filter_map(|file| file.parent());
+    let files = || arguments.junit.iter().chain(&arguments.markdown);
+    if let Some(folder) = files().find(|file| file.is_dir()) {
+        return Err(Failure::SetUp(format!(
+            "cannot write {}: it is a folder; name a file in it",
+            folder.display()
+        )));
+    }
+    let folders = files().filter_map(|file| file.parent());
     let mut missing = folders.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
     match missing.next() {
         Some(folder) => Err(Failure::SetUp(format!(
@@ -27,10 +28,10 @@ pub fn check(arguments: &PipelineArguments) -> Result<(), Failure> {
 /// Writes the files that were asked for.
 pub fn tell(arguments: &PipelineArguments, checks: &Checks) -> Result<(), Failure> {
     if let Some(file) = &arguments.junit {
-        write(file, &checks.junit()?)?;
+        written::write(file, checks.junit()?)?;
     }
     if let Some(file) = &arguments.markdown {
-        write(file, &checks.markdown())?;
+        written::write(file, checks.markdown())?;
     }
     Ok(())
 }
@@ -41,8 +42,4 @@ pub fn both(found: Result<(), Failure>, told: Result<(), Failure>) -> Result<(),
         say::aside(&format!("note: {}", failure.message().unwrap_or_default()));
     }
     found.and(told)
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| Failure::SetUp(format!("cannot write {}: {error}", file.display())))
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::{look, say};
+use crate::{look, say, written};
 use dyno_archive::{Archive, Campaign, replace};
 use dyno_report::document::{self, model::Detail, model::Document};
 use dyno_report::{Picture, cells_csv, html, markdown, pictures};
@@ -178,11 +178,6 @@ fn write_all(folder: &Path, pictures: &[Picture]) -> Result<(), Failure> {
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(file, bytes).map_err(|error| {
-        format!(
-            "cannot write {}: {error}; choose another place with --output PATH",
-            file.display()
-        )
-    })?;
+    written::write(file, bytes).map_err(|error| format!("{error}; choose another place with --output PATH"))?;
     Ok(())
 }

@@ -63,7 +63,7 @@ pub fn versus(arguments: &VersusArguments) -> Result<(), Failure> {
     if let Err(failure) = &made {
         checks.broken(failure.message().unwrap_or("interrupted"));
     }
-    let told = pipeline::tell(&arguments.pipeline, &checks);
+    let told = pipeline::tell(&arguments.pipeline, &checks).map_err(Failure::part_way);
     pipeline::both(made.and_then(|()| judge(&campaign, &versus, limits)), told)
 }
 

@@ -156,5 +156,9 @@ fn where_no_file_can_be_written_nothing_is_measured() {
     desk.dyno("versus one.toml --set clients=1,2 --junit missing/dyno.xml")
         .expect(1)
         .says("there is no folder missing to write to");
+    fs::create_dir(desk.path().join("here")).unwrap();
+    desk.dyno("versus one.toml --set clients=1,2 --markdown here")
+        .expect(1)
+        .says("cannot write here: it is a folder; name a file in it");
     assert!(!desk.archive().exists());
 }

@@ -2,8 +2,10 @@
 
 use super::campaign_tests::{Fate, campaign};
 use super::comparison;
+use crate::answer::answer_of_comparison;
 use crate::compare::losses;
 use crate::fixture::{two_workloads, update};
+use crate::{Checks, Limits};
 use dyno_analysis::comparison::compare;
 use dyno_archive::Campaign;
 use dyno_archive::plan::PlannedRun;
@@ -50,6 +52,42 @@ fn better_in_one_respect_and_worse_in_another() {
     assert_snapshot!(text(&baseline, &candidate));
     assert_eq!(losses(&compared, 0.2), None);
     assert_snapshot!(losses(&compared, 0.05).unwrap(), @"p99 of update is 16.7 % higher");
+}
+
+#[test]
+fn what_is_not_finished_any_more_is_a_loss_whatever_else_was_measured() {
+    let archive = tempfile::tempdir().unwrap();
+    let baseline = repeated(archive.path(), 5, "", 12_000.0, 1_800.0);
+    let unfinished = |from: usize| {
+        let end = "[plan]\nrepetitions = 5\norder = \"listed\"\n";
+        campaign(archive.path(), end, |run| {
+            let mut summary = measured(run, 24_000.0, 900.0);
+            if run.repetition >= from {
+                let workload = &mut summary.workloads[0];
+                (workload.transactions, workload.tps, workload.latency) = (0, 0.0, None);
+                workload.completion.longer_than_s = Some(60.0);
+            }
+            Fate::Found(Box::new(summary))
+        })
+    };
+    for candidate in [unfinished(1), unfinished(5)] {
+        let compared = compare(&baseline, &candidate);
+        let lost = "update was unfinished after 60.0 s, and the baseline finished it";
+        assert_eq!(losses(&compared, 0.5).as_deref(), Some(lost));
+        let answer = answer_of_comparison(&compared);
+        assert!(answer.ends_with(" had not finished it after 60.0 s."), "{answer}");
+        assert!(text(&baseline, &candidate).contains("60.0 s"));
+        let failed = |worse: Option<f64>| {
+            let limits = Limits { worse, unsure: false };
+            Checks::of_comparison(&compared, limits)
+                .markdown()
+                .matches("| failed |")
+                .count()
+        };
+        assert_eq!((failed(Some(0.5)), failed(None)), (1, 0));
+        // The other way round it is no loss.
+        assert_eq!(losses(&compare(&candidate, &baseline), 0.0), None);
+    }
 }
 
 #[test]

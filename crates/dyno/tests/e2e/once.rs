@@ -150,6 +150,24 @@ fn a_query_that_is_longer_than_the_measuring_time_is_no_zero() {
 }
 
 #[test]
+fn what_fails_after_the_measuring_time_is_an_error() {
+    let (desk, database) = (Desk::new(), database("e2e_once_fails"));
+    desk.file(
+        "fails.toml",
+        "title = \"Fails\"\n[[workload]]\nname = \"query\"\ntransactions = 1\n\
+         script = \"select pg_sleep(1); select 1/0;\"\n[phases]\nmeasure = \"300ms\"\ninterval = \"100ms\"\n",
+    );
+    desk.on(&database.target(), ["fails.toml"]).expect(2);
+    let query = only_run(&desk).record()["summary"]["workloads"][0].clone();
+    assert_eq!(
+        (&query["transactions"], &query["errors"]),
+        (&0.into(), &1.into()),
+        "{query}"
+    );
+    assert_eq!(query["errors_by_state"][0]["sqlstate"], "22012", "{query}");
+}
+
+#[test]
 fn what_is_not_waited_for_takes_longer_than_that() {
     let (desk, database) = (Desk::new(), database("e2e_once_given_up"));
     desk.file(

@@ -228,7 +228,7 @@ fn simulate(said: &Path, first: usize) -> Result<()> {
         heard_bytes: heard_bytes.load(Ordering::Relaxed) - before.1,
         sent_ns,
     };
-    say(&output, &Report::Done(recorded.ended.clone()))?;
+    say(&output, &Report::Done(Box::new(recorded.ended.clone())))?;
     if let Ok(path) = std::env::var(TOLD) {
         let line = serde_json::to_string(&told)? + "\n";
         OpenOptions::new()

@@ -49,7 +49,7 @@ impl Recorded {
             intervals,
             workloads,
             samples,
-            ended: ended.ok_or("the agent's load did not end")?,
+            ended: *ended.ok_or("the agent's load did not end")?,
         })
     }
 

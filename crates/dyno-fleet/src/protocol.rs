@@ -110,7 +110,7 @@ pub enum Report {
     /// Its clients have ended. What scripts do afterwards may take its time.
     Over,
     /// The load is over there.
-    Done(Ended),
+    Done(Box<Ended>),
     /// The load could not begin there.
     Failed(String),
 }

@@ -61,18 +61,20 @@ fn report() -> impl Strategy<Value = Report> {
         }),
         (any::<usize>(), any::<usize>(), prop::option::of((".{0,40}", ".{0,40}")))
             .prop_map(|(workload, place, texts)| Report::Statement { workload, place, texts }),
-        (prop::collection::vec(any::<u64>(), 0..4), ".{0,40}").prop_map(|(counts, said)| Report::Done(Ended {
-            early: Some(Early::ConnectionsLost(said)),
-            unfinished: counts.clone(),
-            waited: vec![None],
-            aborted: counts.clone(),
-            connections: counts.clone(),
-            connection_time: Vec::new(),
-            finished: vec![vec![Duration::from_secs(1)], Vec::new()],
-            open_for: vec![None, Some(Duration::from_millis(1))],
-            restarted: counts,
-            measured: Duration::from_secs(1),
-        })),
+        (prop::collection::vec(any::<u64>(), 0..4), ".{0,40}").prop_map(|(counts, said)| Report::Done(Box::new(
+            Ended {
+                early: Some(Early::ConnectionsLost(said)),
+                unfinished: counts.clone(),
+                waited: vec![None],
+                aborted: counts.clone(),
+                connections: counts.clone(),
+                connection_time: Vec::new(),
+                finished: vec![vec![Duration::from_secs(1)], Vec::new()],
+                open_for: vec![None, Some(Duration::from_millis(1))],
+                restarted: counts,
+                measured: Duration::from_secs(1),
+            }
+        ))),
         ".{0,40}".prop_map(Report::Failed),
     ]
 }

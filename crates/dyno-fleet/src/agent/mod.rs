@@ -216,7 +216,7 @@ impl Agent {
         loop {
             match heard.recv() {
                 Ok(Heard::Load { plan, part, told }) => match self.drive(&plan, &part, told, heard) {
-                    Ok(ended) => self.say(Report::Done(ended)),
+                    Ok(ended) => self.say(Report::Done(Box::new(ended))),
                     Err(Refusal::Failed(reason)) => self.say(Report::Failed(reason)),
                     Err(Refusal::Gone(reason)) => return Err(AgentError::Gone(reason)),
                 },

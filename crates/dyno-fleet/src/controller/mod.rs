@@ -80,7 +80,7 @@ enum State {
     Connecting,
     Connected(Connections),
     Running,
-    Done(Ended),
+    Done(Box<Ended>),
     Lost,
 }
 

@@ -6,6 +6,7 @@
 
 mod plan;
 mod search;
+mod share;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Paci
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, Recording};
 use search::Search;
+use share::dealt;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -112,7 +114,12 @@ impl<'a, 'b> Climb<'a, 'b> {
     }
 
     fn clients(&self) -> usize {
-        self.experiment.workloads.iter().map(|workload| workload.clients).sum()
+        self.clients_of_each().iter().sum()
+    }
+
+    fn clients_of_each(&self) -> Vec<usize> {
+        let workloads = self.experiment.workloads.iter();
+        workloads.map(|workload| workload.clients).collect()
     }
 
     /// How long steps may take.
@@ -170,8 +177,6 @@ impl<'a, 'b> Climb<'a, 'b> {
 
     /// The clients go on with this load from `from` on.
     fn go_on(&mut self, load: f64, from: Duration) {
-        let all = self.clients().max(1) as f64;
-        let workloads = self.experiment.workloads.iter().zip(&self.sought.shares);
         let constant = |value: f64| Span { from: value, to: value };
         let name = format!("step-{}", self.steps.len() + 1);
         let stage = |rate: Option<f64>, clients: Option<f64>| Stage {
@@ -182,11 +187,17 @@ impl<'a, 'b> Climb<'a, 'b> {
             rate: rate.map(constant),
             workloads: Vec::new(),
         };
-        let stages: Vec<Stage> = workloads
-            .map(|(workload, share)| match self.sought.over {
-                LoadDimension::Rate => stage(Some(load * share), None),
-                LoadDimension::Clients => stage(None, Some((load * workload.clients as f64 / all).round())),
-            })
+        let (rates, active): (Vec<f64>, Vec<usize>) = match self.sought.over {
+            LoadDimension::Rate => (
+                self.sought.shares.iter().map(|share| load * share).collect(),
+                Vec::new(),
+            ),
+            LoadDimension::Clients => (Vec::new(), dealt(load as usize, &self.clients_of_each())),
+        };
+        let stages: Vec<Stage> = rates
+            .iter()
+            .map(|rate| stage(Some(*rate), None))
+            .chain(active.iter().map(|clients| stage(None, Some(*clients as f64))))
             .collect();
         let steered = stages.iter().map(|stage| {
             let span = |span: Span| dyno_engine::Span {
@@ -212,7 +223,11 @@ impl<'a, 'b> Climb<'a, 'b> {
                 let least = (tps * LEAST_PART).max(LEAST_RATE);
                 Search::new(tps / 2.0, [least, f64::MAX], false, self.sought.within)
             }
-            LoadDimension::Clients => Search::new(1.0, [1.0, self.clients() as f64], true, self.sought.within),
+            LoadDimension::Clients => {
+                // At least one of each workload.
+                let least = self.experiment.workloads.len() as f64;
+                Search::new(least, [least, self.clients() as f64], true, self.sought.within)
+            }
         };
         if let Some(load) = search.next() {
             self.go_on(load, self.experiment.warmup);

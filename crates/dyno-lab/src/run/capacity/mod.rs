@@ -4,6 +4,7 @@
 //! The steps are stages of an ordinary run, so that everything that reads runs reads them. What they say together is
 //! kept beside it.
 
+mod backlog;
 mod plan;
 mod search;
 mod share;
@@ -103,7 +104,7 @@ impl<'a, 'b> Climb<'a, 'b> {
             steering: Arc::default(),
             sought,
             experiment,
-            closed: Step::new(0.0, LoadDimension::Clients, &sought.limits, experiment.warmup / 2),
+            closed: Step::new(0.0, &sought.limits, &[], experiment.warmup / 2),
             search: None,
             step: None,
             steps: Vec::new(),
@@ -212,7 +213,7 @@ impl<'a, 'b> Climb<'a, 'b> {
         });
         self.steering.go_on(from, steered.collect());
         self.stage = self.recorder.begin_step(&stages);
-        self.step = Some(Step::new(load, self.sought.over, &self.sought.limits, from + SETTLING));
+        self.step = Some(Step::new(load, &self.sought.limits, &rates, from + SETTLING));
     }
 
     /// The warm-up is nearly over: where to begin.

@@ -2,41 +2,32 @@
 //!
 //! Each limit becomes a mean that has to be below zero. Of a percentile it is that of how many transactions of a short
 //! interval took longer than the limit, less how many may: with p99 one of a hundred. So nothing is assumed about how
-//! latencies are distributed, and an interval in which the server stands still counts as much as it harms.
+//! latencies are distributed, and an interval in which the server stands still counts as much as it harms. A
+//! transaction that failed is none that was in time: otherwise a server that gives up what is slow holds any limit.
 
-use dyno_archive::{CapacityStep, LimitedMeasure, LoadDimension, LoadLimit, StepVerdict};
+use super::backlog::{BEHIND, Backlog};
+use dyno_archive::{CapacityStep, LimitedMeasure, LoadLimit, StepVerdict};
 use dyno_record::{LatencyHistogram, Recording};
 use dyno_stats::{MeanSign, mean_sign};
 use std::time::Duration;
 
 /// The probability of a wrong verdict of one limit, about.
-const RISK: f64 = 0.025;
+pub(super) const RISK: f64 = 0.025;
 
-/// Transactions of an open loop may on average wait this long for a client, or as long as they take if that is longer:
-/// beyond it the clients do not keep up with the rate.
-const LAG: Duration = Duration::from_millis(100);
-
-/// A rate of which no more than this share is done is not kept up with, whatever the latencies of what was done.
-const LEAST_DONE: f64 = 0.5;
+/// A mean is not said to be below its limit before so many transactions: of a few, those that take very long are
+/// missing.
+const FEWEST_OF_A_MEAN: u64 = 300;
 
 /// So many more transactions may have been over a limit by chance.
 const BY_CHANCE: f64 = 3.0;
 
-/// What is said when clients do not keep up.
-const BEHIND: &str = "the clients do not keep up with the rate";
-
-/// What has to hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Criterion {
-    Limit(LoadLimit),
-    KeepsUp,
-}
-
 /// What was seen of a load so far.
 pub(super) struct Step {
     pub load: f64,
-    over: LoadDimension,
-    criteria: Vec<(Criterion, Vec<f64>)>,
+    /// Of each limit, by how much every interval exceeds it.
+    limits: Vec<(LoadLimit, Vec<f64>)>,
+    /// Of each workload that has a rate.
+    backlogs: Vec<Backlog>,
     /// When what counts of it began.
     start: Duration,
     end: Duration,
@@ -49,14 +40,12 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Nothing seen yet of this load.
-    pub fn new(load: f64, over: LoadDimension, limits: &[LoadLimit], start: Duration) -> Self {
-        let keeps_up = (over == LoadDimension::Rate).then_some(Criterion::KeepsUp);
-        let criteria = limits.iter().copied().map(Criterion::Limit).chain(keeps_up);
+    /// Nothing seen yet of this load. `rates` are those of the workloads, per second; none in a closed loop.
+    pub fn new(load: f64, limits: &[LoadLimit], rates: &[f64], start: Duration) -> Self {
         Self {
             load,
-            over,
-            criteria: criteria.map(|criterion| (criterion, Vec::new())).collect(),
+            limits: limits.iter().map(|limit| (*limit, Vec::new())).collect(),
+            backlogs: rates.iter().copied().map(Backlog::new).collect(),
             start,
             end: start,
             intervals: 0,
@@ -70,8 +59,11 @@ impl Step {
 
     /// Takes what all workloads did in one more interval, which ended at `end`.
     pub fn add(&mut self, recordings: &[Recording], end: Duration) {
-        for (criterion, series) in &mut self.criteria {
-            series.push(recordings.iter().map(|recording| criterion.excess(recording)).sum());
+        for (limit, series) in &mut self.limits {
+            series.push(recordings.iter().map(|recording| excess(limit, recording)).sum());
+        }
+        for (backlog, recording) in self.backlogs.iter_mut().zip(recordings) {
+            backlog.add(recording);
         }
         for recording in recordings {
             self.transactions += recording.transactions;
@@ -92,7 +84,7 @@ impl Step {
     /// Whether everything is on the right side of its limit, certain or not.
     pub fn is_within(&self) -> bool {
         let within = |series: &[f64]| !series.is_empty() && series.iter().sum::<f64>() < 0.0;
-        self.criteria.iter().all(|(_, series)| within(series))
+        self.limits.iter().all(|(_, series)| within(series)) && self.backlogs.iter().all(Backlog::is_within)
     }
 
     /// How long it was watched.
@@ -104,50 +96,46 @@ impl Step {
     /// for `least`.
     pub fn verdict(&self, least: Duration) -> (StepVerdict, Option<String>) {
         let signs: Vec<MeanSign> = self
-            .criteria
+            .limits
             .iter()
-            .map(|(criterion, series)| mean_sign(series, self.least_variance(*criterion, series), RISK))
+            .map(|(limit, series)| mean_sign(series, self.least_variance(limit, series), RISK))
             .collect();
         let broken = self
-            .criteria
+            .limits
             .iter()
             .zip(&signs)
             .find(|(_, sign)| **sign == MeanSign::Above);
-        if let Some(((criterion, _), _)) = broken {
-            return (StepVerdict::Fails, Some(criterion.name()));
+        if let Some(((limit, _), _)) = broken {
+            return (StepVerdict::Fails, Some(limit.measure.to_string()));
         }
-        if self.is_far_behind() {
+        if self.backlogs.iter().any(|backlog| backlog.is_behind(self.lasted())) {
             return (StepVerdict::Fails, Some(BEHIND.to_owned()));
         }
-        let holds = self.lasted() >= least && signs.iter().all(|sign| *sign == MeanSign::Below);
+        let holds = self.lasted() >= least
+            && signs.iter().all(|sign| *sign == MeanSign::Below)
+            && Backlog::all_keep_up(&self.backlogs)
+            && self.has_enough();
         (if holds { StepVerdict::Holds } else { StepVerdict::Unsure }, None)
     }
 
-    /// Whether hardly anything is done, so that there are no latencies to judge by.
-    fn is_far_behind(&self) -> bool {
-        let asked = self.load * self.lasted().as_secs_f64();
-        let done = (self.transactions + self.errors) as f64;
-        self.over == LoadDimension::Rate
-            && self.lasted() >= Duration::from_secs(2)
-            // Arrivals are random.
-            && done + 5.0 * asked.sqrt() < LEAST_DONE * asked
+    /// Whether there were so many transactions that a mean below its limit means something.
+    fn has_enough(&self) -> bool {
+        let of_a_mean = self
+            .limits
+            .iter()
+            .any(|(limit, _)| limit.measure == LimitedMeasure::Mean);
+        !of_a_mean || self.transactions >= FEWEST_OF_A_MEAN
     }
 
     /// The variance that an interval's excess has at least, because transactions are counted. Of few, or none, that
     /// were over the limit so far, there may have been some more by chance.
-    fn least_variance(&self, criterion: Criterion, series: &[f64]) -> f64 {
-        let (may, all) = match criterion {
-            Criterion::Limit(LoadLimit {
-                measure: LimitedMeasure::Errors,
-                below,
-            }) => (below, self.transactions + self.errors),
-            Criterion::Limit(LoadLimit { measure, .. }) => match measure.may_exceed() {
-                Some(may) => (may, self.transactions),
-                None => return 0.0,
-            },
-            Criterion::KeepsUp => return 0.0,
+    fn least_variance(&self, limit: &LoadLimit, series: &[f64]) -> f64 {
+        let may = match limit.measure {
+            LimitedMeasure::Errors => Some(limit.below),
+            measure => measure.may_exceed(),
         };
-        let all = all as f64;
+        let Some(may) = may else { return 0.0 };
+        let all = (self.transactions + self.errors) as f64;
         let over = series.iter().sum::<f64>() + may * all;
         let share = (over + BY_CHANCE) / (all + BY_CHANCE);
         all / self.intervals.max(1) as f64 * share * (1.0 - share)
@@ -175,28 +163,13 @@ impl Step {
     }
 }
 
-impl Criterion {
-    /// By how much what was done in an interval exceeds what may be; below 0 if it does not.
-    fn excess(self, recording: &Recording) -> f64 {
-        let count = recording.transactions as f64;
-        match self {
-            Self::Limit(LoadLimit { measure, below }) => match (measure, measure.may_exceed()) {
-                (LimitedMeasure::Errors, _) => recording.errors as f64 - below * (count + recording.errors as f64),
-                (_, Some(share)) => longer(&recording.latency, below) as f64 - share * count,
-                (_, None) => recording.latency_sums.sum_us - below * count,
-            },
-            Self::KeepsUp => {
-                let took_us = recording.latency_sums.sum_us - recording.lag_sums.sum_us;
-                recording.lag_sums.sum_us - took_us.max(LAG.as_secs_f64() * 1e6 * count)
-            }
-        }
-    }
-
-    fn name(self) -> String {
-        match self {
-            Self::Limit(limit) => limit.measure.to_string(),
-            Self::KeepsUp => BEHIND.to_owned(),
-        }
+/// By how much what was done in an interval exceeds what may be; below 0 if it does not.
+fn excess(limit: &LoadLimit, recording: &Recording) -> f64 {
+    let (done, errors, below) = (recording.transactions as f64, recording.errors as f64, limit.below);
+    match (limit.measure, limit.measure.may_exceed()) {
+        (LimitedMeasure::Errors, _) => errors - below * (done + errors),
+        (_, Some(share)) => longer(&recording.latency, below) as f64 + errors - share * (done + errors),
+        (_, None) => recording.latency_sums.sum_us - below * done,
     }
 }
 
@@ -228,7 +201,7 @@ mod tests {
 
     fn step(limits: &[&str], load: f64) -> Step {
         let limits: Vec<LoadLimit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-        Step::new(load, LoadDimension::Rate, &limits, Duration::ZERO)
+        Step::new(load, &limits, &[load], Duration::ZERO)
     }
 
     /// The first verdict that is not unsure, and after how many intervals.
@@ -281,6 +254,62 @@ mod tests {
         let verdict = |limit: &str| told(&mut step(&[limit], 1_000.0), failing);
         assert_eq!(verdict("errors < 0.1%").1.as_deref(), Some("errors"));
         assert_eq!(verdict("errors < 5%").0, StepVerdict::Holds);
+    }
+
+    #[test]
+    fn what_fails_is_not_in_time() {
+        // The server gives up what would take longer than 4 ms.
+        let failing = |_| Recording {
+            errors: 10,
+            ..recording(&[(3, 90)], 0)
+        };
+        let (verdict, broken, _) = told(&mut step(&["p99 < 5ms"], 1_000.0), failing);
+        assert_eq!((verdict, broken.as_deref()), (StepVerdict::Fails, Some("p99")));
+        assert_eq!(told(&mut step(&["p50 < 5ms"], 1_000.0), failing).0, StepVerdict::Holds);
+        let nothing_else = |_| Recording {
+            errors: 100,
+            ..Recording::default()
+        };
+        let (verdict, ..) = told(&mut step(&["p99 < 5ms"], 1_000.0), nothing_else);
+        assert_eq!(verdict, StepVerdict::Fails);
+    }
+
+    #[test]
+    fn a_mean_of_few_transactions_is_not_believed() {
+        let mut few = step(&["mean < 5ms"], 10.0);
+        let (verdict, _, after) = told(&mut few, |_| recording(&[(1, 1)], 0));
+        assert_eq!((verdict, after), (StepVerdict::Holds, 300));
+    }
+
+    #[test]
+    fn a_backlog_that_grows_while_transactions_are_slow_does_not_hold() {
+        // Three seconds each; the queue grows by 0.4 s a second.
+        let mut behind = step(&["p95 < 20s"], 100.0);
+        let (verdict, broken, _) = told(&mut behind, |number| {
+            let lag_ms = u64::from(number) * 40;
+            recording(&[(lag_ms + 3_000, 7)], lag_ms)
+        });
+        assert_eq!((verdict, broken.as_deref()), (StepVerdict::Fails, Some(BEHIND)));
+    }
+
+    #[test]
+    fn a_workload_that_is_behind_is_not_hidden_by_another() {
+        let limits: Vec<LoadLimit> = vec!["p50 < 10s".parse().unwrap()];
+        let verdict = |late: &dyn Fn(u32) -> Recording| {
+            let mut step = Step::new(1_100.0, &limits, &[1_000.0, 100.0], Duration::ZERO);
+            for number in 1..=100 {
+                step.add(&[recording(&[(1, 100)], 0), late(number)], INTERVAL * number);
+            }
+            step.verdict(Duration::from_secs(3))
+        };
+        let behind = (StepVerdict::Fails, Some(BEHIND.to_owned()));
+        let later = |number: u32| {
+            let lag_ms = u64::from(number) * 20;
+            recording(&[(lag_ms + 1, 8)], lag_ms)
+        };
+        assert_eq!(verdict(&later), behind);
+        assert_eq!(verdict(&|_| Recording::default()), behind);
+        assert_eq!(verdict(&|_| recording(&[(1, 10)], 0)).0, StepVerdict::Holds);
     }
 
     #[test]

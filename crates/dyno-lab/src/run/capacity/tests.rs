@@ -3,7 +3,7 @@
 use super::search::Search;
 use super::step::Step;
 use super::{INTERVAL, least_of};
-use dyno_archive::{LoadDimension, LoadLimit, StepVerdict};
+use dyno_archive::{LoadLimit, StepVerdict};
 use dyno_record::Recording;
 use fastrand::Rng;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ impl Server {
 
     /// What is seen of a rate until there is a verdict, or for so long: the verdict.
     fn tried(&mut self, rate: f64, limits: &[LoadLimit], least: Duration, most: Duration) -> (StepVerdict, bool) {
-        let mut step = Step::new(rate, LoadDimension::Rate, limits, Duration::ZERO);
+        let mut step = Step::new(rate, limits, &[rate], Duration::ZERO);
         let interval_s = INTERVAL.as_secs_f64();
         let (mut due_s, mut free_s) = (0.0_f64, 0.0_f64);
         let mut number = 0;

@@ -4,6 +4,7 @@
 //! The steps are stages of an ordinary run, so that everything that reads runs reads them. What they say together is
 //! kept beside it.
 
+mod answer;
 mod backlog;
 mod plan;
 mod search;
@@ -15,11 +16,11 @@ mod tests;
 pub use plan::{CapacityError, seeking};
 
 use super::Recorder;
+use answer::Seen;
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{Resolved, Span, Stage};
 use dyno_archive::{
-    ArchiveError, Capacity, CapacityAnswer, CapacitySearch, CapacityStep, LimitedMeasure, LoadDimension, Run,
-    StepVerdict,
+    ArchiveError, Capacity, CapacityAnswer, CapacitySearch, CapacityStep, LoadDimension, Run, StepVerdict,
 };
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Pacing, Steering};
 use dyno_load::LoadPlan;
@@ -154,26 +155,14 @@ impl<'a, 'b> Climb<'a, 'b> {
     }
 
     fn answer(&self, search: &Search) -> CapacityAnswer {
-        match (search.holds(), search.fails()) {
-            _ if search.is_hopeless() => CapacityAnswer::Never,
-            _ if search.next().is_some() => CapacityAnswer::Unknown,
-            (Some(holds), None) if holds >= self.clients() as f64 => CapacityAnswer::Clients,
-            (Some(_), Some(fails)) => match self.clients_are_short(fails) {
-                true => CapacityAnswer::Clients,
-                false => CapacityAnswer::Found,
-            },
-            _ => CapacityAnswer::Unknown,
-        }
-    }
-
-    /// Whether the rate `fails` only because transactions wait for a free client: with all of them busy, in a closed
-    /// loop, the limits hold.
-    fn clients_are_short(&self, fails: f64) -> bool {
-        let errors = LimitedMeasure::Errors.to_string();
-        let mut steps = self.steps.iter().filter(|step| step.load == fails);
-        self.sought.over == LoadDimension::Rate
-            && self.closed.is_within()
-            && steps.all(|step| step.broken.as_ref() != Some(&errors))
+        let seen = Seen {
+            search,
+            over: self.sought.over,
+            clients: self.clients(),
+            closed: &self.closed,
+            steps: &self.steps,
+        };
+        seen.answer()
     }
 
     /// The clients go on with this load from `from` on.

@@ -21,8 +21,8 @@ const TIMES: f64 = 1.5;
 pub struct GaveWay {
     /// What was short, in sentences, what explains most first. Empty if nothing was seen.
     pub short: Vec<String>,
-    /// Whether the CPUs of this machine were busy.
-    pub cpus_are_busy: bool,
+    /// Whether the CPUs of this machine were busy; `None` if nobody looked.
+    pub cpus_are_busy: Option<bool>,
 }
 
 /// What gave way at the lowest load that did not hold the limits, compared with the highest that did.
@@ -51,8 +51,8 @@ fn said(recording: &Recording, failed: &CapacityStep, held: Option<Window>) -> G
     let mean = |signal: &Option<Signal>, time: Option<Window>| signal.as_ref()?.series.mean_in(time?);
     let mut said = Vec::new();
     let busy = mean(&recording.idle_share, Some(inside)).map(|idle| 1.0 - idle);
-    let busy = busy.filter(|busy| *busy >= BUSY);
-    if let Some(busy) = busy {
+    let cpus_are_busy = busy.map(|busy| busy >= BUSY);
+    if let Some(busy) = busy.filter(|busy| *busy >= BUSY) {
         said.push(format!(
             "The CPUs of this machine were busy for {} % of the time.",
             percent(busy)
@@ -98,7 +98,7 @@ fn said(recording: &Recording, failed: &CapacityStep, held: Option<Window>) -> G
     }
     GaveWay {
         short: said,
-        cpus_are_busy: busy.is_some(),
+        cpus_are_busy,
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
             end_s: 30.0,
         };
         let found = said(&recording, &failed(15_000.0), Some(held));
-        assert!(found.cpus_are_busy);
+        assert_eq!(found.cpus_are_busy, Some(true));
         let said = found.short;
         assert_eq!(said.len(), 4, "{said:?}");
         assert_eq!(said[0], "The CPUs of this machine were busy for 97 % of the time.");

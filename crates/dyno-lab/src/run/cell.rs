@@ -185,7 +185,7 @@ impl Bench<'_> {
                     .or(missing);
                 let closed = recording.close_when(&outcome, reason, || self.catch_up_after(servers));
                 if let Some(known) = known {
-                    let kept = capacity::keep(known, self.campaign.path(), &closed);
+                    let kept = capacity::keep(known, self.campaign.path(), &closed, ready.database.is_local());
                     kept.unwrap_or_else(|error| progress.note(&format!("{error}.")));
                 }
                 Ok(closed)

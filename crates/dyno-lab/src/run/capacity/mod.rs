@@ -355,17 +355,24 @@ pub(super) fn outcome_of(is_over: bool, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Keeps what is known in the `campaign`'s folder, with what gave way in its `run`.
+/// Keeps what is known in the `campaign`'s folder, with what gave way in its `run`; `server_is_here` says whether the
+/// server is on this machine, whose CPUs were watched.
 ///
 /// # Errors
 /// It cannot be written.
-pub(super) fn keep(known: Capacity, campaign: &Path, run: &FinishedRun) -> Result<(), ArchiveError> {
+pub(super) fn keep(
+    known: Capacity,
+    campaign: &Path,
+    run: &FinishedRun,
+    server_is_here: bool,
+) -> Result<(), ArchiveError> {
     let gave_way = Run::read(run.folder.clone()).map(|run| dyno_analysis::gave_way(&run, &known));
     let gave_way = gave_way.unwrap_or_default();
+    let has_cpu_time = server_is_here && gave_way.cpus_are_busy == Some(false);
     let known = Capacity {
         answer: match known.answer {
-            // More clients would not find more CPU time.
-            CapacityAnswer::Clients if gave_way.cpus_are_busy && known.fails.is_some() => CapacityAnswer::Found,
+            // More clients would not find more CPU time, as far as that is known.
+            CapacityAnswer::Clients if !has_cpu_time && known.fails.is_some() => CapacityAnswer::Found,
             answer => answer,
         },
         gave_way: gave_way.short,

@@ -30,7 +30,7 @@ use share::dealt;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use step::Step;
 
 /// How often it is looked whether a step is decided.
@@ -39,7 +39,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A step is told to the clients so long before it begins.
 const AHEAD: Duration = Duration::from_millis(200);
 
-/// The begin of a step counts for nothing: what was under way in the step before ends in it.
+/// The begin of a step counts for nothing: what was under way in the step before ends in it. It is as long as the
+/// longest limit, if that is longer.
 const SETTLING: Duration = Duration::from_millis(500);
 
 /// What is archived as one interval.
@@ -51,10 +52,12 @@ const LEAST: Duration = Duration::from_secs(5);
 /// The same when it is tried again.
 const LEAST_AGAIN: Duration = Duration::from_secs(15);
 
-/// A step is given up after this part of the whole time, within these limits.
+/// A step is given up after this part of the whole time, within these limits, but never before it lasted so many times
+/// as long as the longest limit: what takes longer is only seen after that time.
 const PART: u32 = 10;
 const SHORTEST: Duration = Duration::from_secs(6);
 const LONGEST: Duration = Duration::from_secs(60);
+const TIMES_LIMIT: u32 = 2;
 
 /// The lowest rate that is tried, as a part of what all clients do in a closed loop, and in transactions per second. At
 /// so low a rate hardly any transaction has to wait for another, so a lower one would not be faster.
@@ -68,6 +71,12 @@ pub(super) fn steer(load: &mut LoadPlan) {
         workload.pacing = Pacing::Closed;
         workload.stages.clear();
     }
+}
+
+/// At least so long a time, in whole intervals.
+fn whole(time: Duration) -> Duration {
+    let intervals = time.as_nanos().div_ceil(INTERVAL.as_nanos());
+    INTERVAL.saturating_mul(u32::try_from(intervals).unwrap_or(u32::MAX))
 }
 
 /// How long a load is watched at least before it is said to hold.
@@ -94,6 +103,8 @@ pub(super) struct Climb<'a, 'b> {
     /// What the recorder has not seen yet.
     pending: Option<Interval>,
     end: Duration,
+    /// When the load began.
+    begun: Instant,
 }
 
 impl<'a, 'b> Climb<'a, 'b> {
@@ -112,6 +123,7 @@ impl<'a, 'b> Climb<'a, 'b> {
             stage: 0,
             pending: None,
             end: Duration::ZERO,
+            begun: Instant::now(),
         }
     }
 
@@ -126,7 +138,8 @@ impl<'a, 'b> Climb<'a, 'b> {
 
     /// How long steps may take.
     fn most(&self) -> Duration {
-        (self.at_most() / PART).clamp(SHORTEST, LONGEST)
+        let least = self.sought.longest_limit().saturating_mul(TIMES_LIMIT);
+        (self.at_most() / PART).clamp(SHORTEST, LONGEST).max(least)
     }
 
     fn at_most(&self) -> Duration {
@@ -163,6 +176,11 @@ impl<'a, 'b> Climb<'a, 'b> {
             steps: &self.steps,
         };
         seen.answer()
+    }
+
+    /// The first interval that begins so long after now: the last one that was seen may have ended some time ago.
+    fn after(&self, time: Duration) -> Duration {
+        whole(self.begun.elapsed().max(self.end) + time)
     }
 
     /// The clients go on with this load from `from` on.
@@ -202,7 +220,8 @@ impl<'a, 'b> Climb<'a, 'b> {
         });
         self.steering.go_on(from, steered.collect());
         self.stage = self.recorder.begin_step(&stages);
-        self.step = Some(Step::new(load, &self.sought.limits, &rates, from + SETTLING));
+        let begin = whole(from + SETTLING.max(self.sought.longest_limit()));
+        self.step = Some(Step::new(load, &self.sought.limits, &rates, begin));
     }
 
     /// The warm-up is nearly over: where to begin.
@@ -220,7 +239,7 @@ impl<'a, 'b> Climb<'a, 'b> {
             }
         };
         if let Some(load) = search.next() {
-            self.go_on(load, self.experiment.warmup);
+            self.go_on(load, self.experiment.warmup.max(self.after(INTERVAL)));
         }
         self.search = Some(search);
     }
@@ -246,7 +265,7 @@ impl<'a, 'b> Climb<'a, 'b> {
         match next {
             None => ControlFlow::Break(()),
             Some(load) => {
-                self.go_on(load, end + AHEAD);
+                self.go_on(load, self.after(AHEAD));
                 ControlFlow::Continue(())
             }
         }
@@ -297,6 +316,7 @@ impl Observer for Climb<'_, '_> {
 
     fn connected(&mut self, connected: &Connected) {
         self.recorder.connected(connected);
+        self.begun = Instant::now();
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {

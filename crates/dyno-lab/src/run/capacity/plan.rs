@@ -1,6 +1,6 @@
 //! A plan whose only run seeks the highest load that holds limits.
 
-use super::INTERVAL;
+use super::{TIMES_LIMIT, whole};
 use dyno_archive::CapacitySearch;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
 use std::time::Duration;
@@ -8,8 +8,11 @@ use std::time::Duration;
 /// The warm-up is never shorter: its second half says where to begin.
 const SHORTEST_WARMUP: Duration = Duration::from_secs(4);
 
+/// So many steps have to fit: one that holds, one that does not, and both again.
+const FEWEST_STEPS: u32 = 4;
+
 /// Why the capacity of an experiment cannot be sought.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CapacityError {
     /// There are several things to measure.
     #[error(
@@ -19,6 +22,18 @@ pub enum CapacityError {
     NotOne {
         /// How many.
         cells: usize,
+    },
+    /// A limit is too long for the time.
+    #[error(
+        "a limit of {limit_s} s needs steps that are three times as long, and {} of them at least: give --at-most \
+         {least_s}s or more, or a shorter limit",
+        FEWEST_STEPS
+    )]
+    TooShort {
+        /// The longest limit, in seconds.
+        limit_s: f64,
+        /// The shortest time in which its capacity can be sought, in seconds.
+        least_s: u64,
     },
     /// Its load is not for dyno capacity to choose.
     #[error("the capacity of this experiment cannot be sought, because {why}")]
@@ -32,7 +47,7 @@ pub enum CapacityError {
 /// those of their rates, or of their clients if they have no rates.
 ///
 /// # Errors
-/// There are several cells, or the load of its cell is not one that can be varied.
+/// There are several cells, the load of its cell is not one that can be varied, or the time is too short for a limit.
 pub fn seeking(plan: Plan, sought: CapacitySearch, at_most: Duration) -> Result<Plan, CapacityError> {
     let mut plan = plan;
     let [cell] = plan.cells.as_mut_slice() else {
@@ -42,6 +57,7 @@ pub fn seeking(plan: Plan, sought: CapacitySearch, at_most: Duration) -> Result<
     };
     let experiment = &mut cell.experiment;
     check(experiment)?;
+    check_time(&sought, at_most)?;
     let rates: Option<Vec<f64>> = experiment
         .workloads
         .iter()
@@ -59,12 +75,7 @@ pub fn seeking(plan: Plan, sought: CapacitySearch, at_most: Duration) -> Result<
     for workload in &mut experiment.workloads {
         workload.rate_per_s = None;
     }
-    let warmup = experiment
-        .warmup
-        .max(SHORTEST_WARMUP)
-        .as_nanos()
-        .div_ceil(INTERVAL.as_nanos());
-    experiment.warmup = INTERVAL.saturating_mul(u32::try_from(warmup).unwrap_or(u32::MAX));
+    experiment.warmup = whole(experiment.warmup.max(SHORTEST_WARMUP));
     experiment.measure = Some(at_most);
     experiment.interval = super::KEPT;
     // They are of a load that does not change.
@@ -104,6 +115,19 @@ fn check(experiment: &Resolved) -> Result<(), CapacityError> {
         return Ok(());
     };
     Err(CapacityError::Unsuitable { why })
+}
+
+/// Whether a few steps fit: each settles for as long as its longest limit, and is then watched.
+fn check_time(sought: &CapacitySearch, at_most: Duration) -> Result<(), CapacityError> {
+    let limit = sought.longest_limit();
+    let least = limit.saturating_mul((1 + TIMES_LIMIT) * FEWEST_STEPS);
+    match at_most < least {
+        true => Err(CapacityError::TooShort {
+            limit_s: limit.as_secs_f64(),
+            least_s: least.as_secs_f64().ceil() as u64,
+        }),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -146,6 +170,25 @@ mod tests {
         assert_eq!((plan.runs.len(), experiment.workloads[0].rate_per_s), (1, None));
         assert_eq!(experiment.measure, Some(Duration::from_secs(60)));
         assert!(experiment.warmup >= SHORTEST_WARMUP);
+    }
+
+    #[test]
+    fn a_limit_that_is_too_long_for_the_time_is_told() {
+        let within = |limit: &str| {
+            let sought = CapacitySearch {
+                limits: vec![limit.parse().unwrap()],
+                over: LoadDimension::Rate,
+                within: 0.05,
+                shares: Vec::new(),
+            };
+            check_time(&sought, Duration::from_secs(60))
+        };
+        assert_eq!(within("p99 < 5s"), Ok(()));
+        let said = within("p99 < 5500ms").unwrap_err().to_string();
+        assert!(
+            said.contains("a limit of 5.5 s") && said.contains("--at-most 66s"),
+            "{said}"
+        );
     }
 
     #[test]

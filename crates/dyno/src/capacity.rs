@@ -11,6 +11,10 @@ use dyno_lab::run::capacity::seeking;
 use dyno_lab::run::{self, Request};
 use dyno_report as report;
 
+/// What is said if the caller wants to be told of an answer that was not kept.
+const UNJUDGED: &str = "capacity.json was not written or cannot be read, so --fail-if-below and --fail-if-unsure \
+                        cannot be judged; make room in the archive and measure again";
+
 /// `dyno capacity`.
 pub fn capacity(arguments: &CapacityArguments) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
@@ -51,20 +55,33 @@ pub fn capacity(arguments: &CapacityArguments) -> Result<(), Failure> {
         Ok(finished)
     })?;
     let campaign = made.and_then(|path| Archive::new(&request.archive).campaign(&path.to_string_lossy()));
-    match campaign.and_then(|campaign| Capacity::read(&campaign.path)) {
-        Some(known) => judge(arguments, &known),
-        None => Ok(()),
-    }
+    let known = campaign.and_then(|campaign| Capacity::read(&campaign.path));
+    judge(arguments.fail_if_below, arguments.fail_if_unsure, known.as_ref())
 }
 
 /// What the caller wants to be told of by the exit code.
-fn judge(arguments: &CapacityArguments, known: &Capacity) -> Result<(), Failure> {
-    let too_low = |least: f64| known.fails.is_some_and(|fails| fails <= least);
-    match arguments.fail_if_below {
-        Some(least) if too_low(least) => Err(Failure::Gate(report::capacity(known))),
-        _ if arguments.fail_if_unsure && known.answer == CapacityAnswer::Unknown => {
-            Err(Failure::Unsure(report::capacity(known)))
-        }
+fn judge(fail_if_below: Option<f64>, fail_if_unsure: bool, known: Option<&Capacity>) -> Result<(), Failure> {
+    let Some(known) = known else {
+        return match fail_if_below.is_some() || fail_if_unsure {
+            true => Err(Failure::PartWay(Some(UNJUDGED.to_owned()))),
+            false => Ok(()),
+        };
+    };
+    match fail_if_below {
+        Some(least) if known.fails.is_some_and(|fails| fails <= least) => Err(Failure::Gate(report::capacity(known))),
+        _ if fail_if_unsure && known.answer == CapacityAnswer::Unknown => Err(Failure::Unsure(report::capacity(known))),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_kept_is_not_taken_for_good() {
+        assert!(judge(None, false, None).is_ok());
+        assert!(matches!(judge(Some(100.0), false, None), Err(Failure::PartWay(_))));
+        assert!(matches!(judge(None, true, None), Err(Failure::PartWay(_))));
     }
 }

@@ -6,12 +6,15 @@ use super::series::significant;
 use super::table::{number, text, words};
 use crate::capacity::{ascending, capacity as sentence, head};
 use crate::figures::rounded;
-use dyno_archive::{Capacity, CapacityStep, LimitedMeasure, LoadDimension};
+use dyno_archive::{Capacity, CapacityAnswer, CapacityStep, LimitedMeasure, LoadDimension};
 
 /// How the figures came about.
 const HOW: &str = "The clients stayed connected while the load changed from step to step; the begin of each step does \
                    not count. A step ended as soon as it was known whether the limits hold, with a risk of about 2.5 % \
-                   for each limit and step. What holds and what does not was tried twice at the end.";
+                   for each limit and step.";
+
+/// The same of an answer with two ends.
+const TWICE: &str = "What holds and what does not was tried twice.";
 
 /// What latency is of an open loop.
 const LATENCY: &str = "Latency counts from the instant at which a transaction should have begun, so it includes \
@@ -57,11 +60,13 @@ pub(super) fn section_of(known: &Capacity) -> Section {
         rows: rows.collect(),
     };
     let latency = (known.over == LoadDimension::Rate).then(|| paragraph(LATENCY));
+    let twice = (known.answer == CapacityAnswer::Found).then(|| paragraph(TWICE));
     let blocks = std::iter::once(paragraph(sentence(known)))
         .chain(known.gave_way.iter().map(paragraph))
         .chain(figure(course(known)))
         .chain(table(steps))
         .chain([paragraph(HOW)])
+        .chain(twice)
         .chain(latency);
     section("capacity", "Capacity", blocks.collect())
 }

@@ -102,7 +102,7 @@ pub enum CapacityAnswer {
     /// What keeps a higher rate from holding them is that transactions wait for a free client: with all clients busy
     /// the server still answers within the limits. Over clients: all that there are hold them.
     Clients,
-    /// It was not found in time, or only so far that the loads on both sides of it are not near enough to each other.
+    /// It was not found in time.
     Unknown,
 }
 

@@ -83,7 +83,7 @@ impl Search {
     }
 
     /// Whether what holds and what does not are as near to each other as they have to be.
-    pub fn is_near(&self) -> bool {
+    fn is_near(&self) -> bool {
         let ends = self.holds().zip(self.fails());
         ends.is_some_and(|(holds, fails)| fails / holds <= self.near || self.whole && fails - holds <= 1.0)
     }
@@ -331,6 +331,26 @@ mod tests {
         assert!(
             search.is_near() && search.holds().is_some_and(|holds| holds > 190.0),
             "{tried:?}"
+        );
+    }
+
+    #[test]
+    fn what_only_seemed_so_ends_no_search_once_it_is_contradicted() {
+        let mut search = Search::new(95.8, ALL, false, 0.05);
+        for (load, verdict, within) in [
+            (95.8, StepVerdict::Holds, true),
+            (100.0, StepVerdict::Unsure, false),
+            (100.0, StepVerdict::Unsure, false),
+            (200.0, StepVerdict::Fails, false),
+            (200.0, StepVerdict::Fails, false),
+            (141.0, StepVerdict::Holds, true),
+            (141.0, StepVerdict::Holds, true),
+        ] {
+            search.found(load, verdict, within);
+        }
+        assert!(
+            search.next().is_some_and(|load| load > 141.0 && load < 200.0),
+            "{search:?}"
         );
     }
 

@@ -10,6 +10,7 @@ use dyno_connect::ConnectError;
 use dyno_connect::Stop;
 use dyno_record::{ErrorCount, Interval, LatencyHistogram};
 use dyno_wire::ServerError;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
@@ -89,7 +90,7 @@ pub struct Outcome {
 }
 
 /// What became of the last transactions of a workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastTransactions {
     /// When the last of its clients had had all its transactions, counted from the begin of the first phase; `None`:
     /// there was no such number, or not all clients got there.
@@ -101,6 +102,15 @@ pub struct LastTransactions {
     pub failed: Vec<ErrorCount>,
     /// For how long those had been executed at least that were given up; `None` if there are none.
     pub open_for: Option<Duration>,
+}
+
+impl LastTransactions {
+    /// Takes in what became of those of other clients of the workload. When all of them are done is not theirs to say.
+    pub fn add(&mut self, other: Self) {
+        self.finished.extend(other.finished);
+        self.failed.extend(other.failed);
+        self.open_for = self.open_for.into_iter().chain(other.open_for).min();
+    }
 }
 
 /// How long the commands of clients had been under way when they were given up.

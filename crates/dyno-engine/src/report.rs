@@ -1,11 +1,10 @@
 //! What a thread and the collector send to each other.
 
 use crate::client_event::ClientEvent;
-use crate::outcome::{DriveError, Ending, Found, Waited};
+use crate::outcome::{DriveError, Ending, Found, LastTransactions, Waited};
 use crate::timeline::Slice;
-use dyno_record::{ErrorCount, LatencyHistogram, Recording};
+use dyno_record::{LatencyHistogram, Recording};
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
-use std::time::Duration;
 
 /// How a thread reports to the collector.
 pub(crate) struct Reporting {
@@ -55,12 +54,8 @@ pub(crate) struct WorkerSummary {
     pub unfinished: u64,
     /// How long their clients had waited by then.
     pub waited: Option<Waited>,
-    /// For how long they had been executed at least.
-    pub open_for: Option<Duration>,
-    /// How long those took that were under way at the end and were finished after it.
-    pub finished: Vec<Duration>,
-    /// Those that failed instead, by code.
-    pub failed: Vec<ErrorCount>,
+    /// What else became of those that were under way at the end.
+    pub last: LastTransactions,
     /// Clients that have had all their transactions.
     pub done: usize,
     /// When the last of them had.

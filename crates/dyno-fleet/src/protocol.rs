@@ -5,7 +5,7 @@
 //! every second, so either notices when the other is gone. Instants travel in the agent's own time, which the
 //! controller works out (see [`crate::clock`]), because nothing else is as exact where the load is driven.
 
-use dyno_engine::Part;
+use dyno_engine::{LastTransactions, Part};
 use dyno_record::{LatencyHistogram, Route, Shape};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -128,8 +128,6 @@ pub struct Hello {
     pub boot_id: String,
     /// Cores that it may use.
     pub cores: usize,
-    /// How many files it may have open, connections among them; `None`: as many as it likes.
-    pub open_files: Option<u64>,
     /// The time of day there, in nanoseconds since 1970.
     pub wall_ns: u64,
     /// Its clock at the same instant.
@@ -228,10 +226,8 @@ pub struct Ended {
     pub connections: Vec<u64>,
     /// Time spent on making and closing them.
     pub connection_time: Vec<Duration>,
-    /// How long those transactions took that were finished within the grace, for each workload.
-    pub finished: Vec<Vec<Duration>>,
-    /// For how long those had been executed at least that were given up.
-    pub open_for: Vec<Option<Duration>>,
+    /// What else became of the last transactions, for each workload.
+    pub last: Vec<LastTransactions>,
     /// Events of scripts in Lua that began again after an error which they ignore.
     pub restarted: Vec<u64>,
     /// From when the clients began to when the last of them was done.

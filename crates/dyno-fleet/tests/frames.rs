@@ -1,9 +1,9 @@
 //! Frames: what is written is read again, and nothing that comes does harm.
 
-use dyno_engine::Part;
+use dyno_engine::{LastTransactions, Part};
 use dyno_fleet::frame::{FrameError, MOST_BYTES, read, write};
 use dyno_fleet::protocol::{Early, Ended, Event, Hello, Order, PROTOCOL, Report, Told};
-use dyno_record::Route;
+use dyno_record::{ErrorCode, ErrorCount, Route};
 use proptest::prelude::*;
 use std::io;
 use std::time::Duration;
@@ -32,15 +32,14 @@ fn order() -> impl Strategy<Value = Order> {
 }
 
 fn report() -> impl Strategy<Value = Report> {
-    let hello = (any::<u32>(), ".{0,20}", any::<usize>(), any::<Option<u64>>());
+    let hello = (any::<u32>(), ".{0,20}", any::<usize>());
     prop_oneof![
-        hello.prop_map(|(protocol, text, cores, open_files)| Report::Hello(Hello {
+        hello.prop_map(|(protocol, text, cores)| Report::Hello(Hello {
             protocol,
             version: text.clone(),
             host: text.clone(),
             boot_id: text,
             cores,
-            open_files,
             wall_ns: 1,
             clock_ns: 2,
         })),
@@ -69,8 +68,16 @@ fn report() -> impl Strategy<Value = Report> {
                 aborted: counts.clone(),
                 connections: counts.clone(),
                 connection_time: Vec::new(),
-                finished: vec![vec![Duration::from_secs(1)], Vec::new()],
-                open_for: vec![None, Some(Duration::from_millis(1))],
+                last: vec![LastTransactions {
+                    done: None,
+                    finished: vec![Duration::from_secs(1)],
+                    failed: vec![ErrorCount {
+                        code: ErrorCode::OTHERS,
+                        count: 3,
+                        example: "ERROR".to_owned(),
+                    }],
+                    open_for: Some(Duration::from_millis(1)),
+                }],
                 restarted: counts,
                 measured: Duration::from_secs(1),
             }

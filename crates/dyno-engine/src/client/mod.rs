@@ -70,8 +70,6 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     /// What changes the pace while the load runs, and how often that was heeded.
     steering: Option<&'a Steering>,
     heeded: u64,
-    /// When the clients began.
-    begun_ns: u64,
     clients: Vec<Client<P::State>>,
     /// Their connections.
     backend: B,
@@ -306,7 +304,6 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             stop: share.stop,
             steering: share.steering,
             heeded: 0,
-            begun_ns: 0,
             working: clients.len(),
             clients,
             backend,
@@ -360,7 +357,6 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             true => start.timeline.open(),
             false => start.timeline,
         };
-        self.begun_ns = start.at_ns;
         self.end_ns = self.timeline.end_ns();
         self.slice = self.timeline.next();
         self.over = start.at_ns >= self.end_ns;
@@ -571,7 +567,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let open_for = unfinished
             .clone()
             .map(|client| now_ns.saturating_sub(client.transaction_ns));
-        self.summary.open_for = open_for.min().map(Duration::from_nanos);
+        self.summary.last.open_for = open_for.min().map(Duration::from_nanos);
         let waited = unfinished.map(|client| Duration::from_nanos(now_ns.saturating_sub(client.statement_ns)));
         let each = waited.map(|waited| Waited {
             longest: waited,

@@ -82,7 +82,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &self.clients[index];
         let latency_ns = now_ns.saturating_sub(client.transaction_ns);
         if self.slice.is_none() {
-            return self.summary.finished.push(Duration::from_nanos(latency_ns));
+            return self.summary.last.finished.push(Duration::from_nanos(latency_ns));
         }
         self.recording.transactions += 1;
         self.recording.latency.record(latency_ns);
@@ -160,7 +160,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if !self.clients[index].waiting.is_running() {
             return;
         }
-        let failed = &mut self.summary.failed;
+        let failed = &mut self.summary.last.failed;
         match failed.iter_mut().find(|known| known.code == error.code) {
             Some(known) => known.count += 1,
             None => failed.push(ErrorCount {

@@ -40,7 +40,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let Some((from, stage)) = steering.of(self.number) else {
             return;
         };
-        let from_ns = self.begun_ns.saturating_add(duration_ns(from));
+        let from_ns = self.phases_begin_ns.saturating_add(duration_ns(from));
         let stage = Stage {
             duration: Duration::MAX,
             ..stage

@@ -147,9 +147,7 @@ impl Collector {
         let waited = &mut outcome.waited[thread.workload];
         *waited = waited.take().into_iter().chain(summary.waited).reduce(Waited::and);
         let last = &mut outcome.last[thread.workload];
-        last.finished.extend(summary.finished);
-        last.failed.extend(summary.failed);
-        last.open_for = last.open_for.into_iter().chain(summary.open_for).min();
+        last.add(summary.last);
         let left = &mut self.left[thread.workload];
         *left = left.saturating_sub(summary.done);
         if summary.done > 0 {

@@ -13,7 +13,7 @@ use crate::protocol::{Early, Ended, Hello, Order, PROTOCOL, Report, Told, versio
 use dyno_engine::{Ending, Outcome, Part, Stop};
 use dyno_load::{Ready, from_bytes, no_log};
 use dyno_record::Shape;
-use dyno_target::host::{boot_id, host_facts, host_limits};
+use dyno_target::host::{boot_id, host_facts};
 use observer::Telling;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -195,7 +195,7 @@ impl Agent {
     }
 
     fn hello(&self) -> Hello {
-        let (facts, limits, boot_id) = (host_facts(None), host_limits(), boot_id());
+        let (facts, boot_id) = (host_facts(None), boot_id());
         // These two are to be of one instant.
         let clock_ns = self.clock.now_ns();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -205,7 +205,6 @@ impl Agent {
             host: facts.hostname.unwrap_or_default(),
             boot_id: boot_id.unwrap_or_default(),
             cores: usize::try_from(facts.cores).unwrap_or(1),
-            open_files: limits.open_files,
             wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(0),
             clock_ns,
         }
@@ -245,11 +244,12 @@ impl Agent {
         });
         let heard_of_scripts = Arc::new(dyno_lua::Heard::default());
         let load = Ready::heard_by(&heard_of_scripts.voice(), plan, part, &no_log, &self.stop);
-        let said = || heard_of_scripts.said().into_iter();
-        let said = || said().map(|said| format!("of the script was said: {}.", said.trim_end_matches('.')));
-        let load = load.map_err(|error| {
+        let said = || {
             let said = heard_of_scripts.said().into_iter();
-            let said: String = said.map(|said| format!("; of the script was said: {said}")).collect();
+            said.map(|said| format!("of the script was said: {}.", said.trim_end_matches('.')))
+        };
+        let load = load.map_err(|error| {
+            let said: String = said().map(|said| format!("; {said}")).collect();
             Refusal::Failed(format!("{error}{said}"))
         })?;
         let mut telling = Telling::new(self.clone(), heard, told.counters, shape);
@@ -278,11 +278,6 @@ enum Refusal {
 
 /// How it ended, as it travels.
 fn ended(outcome: Outcome, restarted: Vec<u64>) -> Ended {
-    let (finished, open_for) = outcome
-        .last
-        .into_iter()
-        .map(|last| (last.finished, last.open_for))
-        .unzip();
     Ended {
         early: outcome.ended_early.map(|ending| match ending {
             Ending::Stopped => Early::Stopped,
@@ -299,8 +294,7 @@ fn ended(outcome: Outcome, restarted: Vec<u64>) -> Ended {
         aborted: outcome.aborted,
         connections: outcome.connections,
         connection_time: outcome.connection_time,
-        finished,
-        open_for,
+        last: outcome.last,
         restarted,
         measured: outcome.measured,
     }

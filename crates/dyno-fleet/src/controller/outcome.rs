@@ -13,8 +13,7 @@ pub(super) fn fits(ended: &Ended, workloads: usize) -> bool {
         ended.aborted.len(),
         ended.connections.len(),
         ended.connection_time.len(),
-        ended.finished.len(),
-        ended.open_for.len(),
+        ended.last.len(),
         ended.restarted.len(),
     ];
     lengths.iter().all(|length| *length == workloads)
@@ -104,10 +103,8 @@ fn add(outcome: &mut Outcome, ended: &Ended) {
         let part = part.map(|(longest, least)| Waited { longest, least });
         *sum = sum.take().into_iter().chain(part).reduce(Waited::and);
     }
-    let last = outcome.last.iter_mut().zip(&ended.finished).zip(&ended.open_for);
-    for ((last, finished), open_for) in last {
-        last.finished.extend(finished);
-        last.open_for = last.open_for.into_iter().chain(*open_for).min();
+    for (last, part) in outcome.last.iter_mut().zip(&ended.last) {
+        last.add(part.clone());
     }
     outcome.measured = outcome.measured.max(ended.measured);
 }

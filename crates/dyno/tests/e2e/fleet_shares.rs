@@ -160,6 +160,11 @@ fn what_outlasts_the_measured_time_is_told_by_hosts_too() {
     let workload = &record["summary"]["workloads"][0];
     assert_eq!(workload["transactions"], 2, "{workload}");
     assert_eq!(workload["completion"]["after_end"], 2, "{workload}");
+    // What fails then is an error of the run, and too many do not count.
+    desk.experiment("fails.toml", "clients = 2", "select pg_sleep(2);\nselect 1 / 0;", "1s");
+    desk.embedded(&home, "fails.toml --local-agents 2").expect(2);
+    let record = &run_folders(&desk.archive())[1].record();
+    assert_eq!(record["summary"]["workloads"][0]["errors"], 2, "{record}");
     home.assert_no_server();
 }
 

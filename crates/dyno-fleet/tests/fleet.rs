@@ -535,3 +535,16 @@ fn what_cannot_be_shared_is_refused_in_words() {
     let said = FleetError::from(share_out(&mut plan, &[1.0], &[]).unwrap_err()).to_string();
     assert!(said.contains("--cpus"), "{said}");
 }
+
+#[test]
+fn a_plan_that_no_message_holds_is_refused() {
+    let stop = Stop::new();
+    let (channel, _thread) = agent("a");
+    let fleet = Fleet::of(vec![channel], patience(2), &stop).unwrap();
+    let mut plan = quick(1, 100);
+    let shares = share_out(&mut plan, &[1.0], &[]).unwrap();
+    plan.workloads[0].name = "x".repeat(40_000_000);
+    let driven = fleet.drive(&plan, shares, OnLostHost::Continue, TOLD, &mut Keep::default(), &stop);
+    let said = driven.unwrap_err().to_string();
+    assert!(said.starts_with("the load takes 40 MB to describe"), "{said}");
+}

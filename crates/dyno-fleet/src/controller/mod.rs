@@ -13,6 +13,7 @@ mod outcome;
 mod statements;
 
 use crate::clock::{Clock, Comparison, Trip};
+use crate::frame;
 use crate::protocol::{
     Connections, Ended, Event, HEARTBEAT, Hello, HostCeiling, Order, PROTOCOL, Report, Told, version,
 };
@@ -31,6 +32,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So many round trips are made before the load, and after it.
 const TRIPS: usize = 16;
+
+/// A plan is sent in one message, which has little else in it.
+const MOST_BYTES_OF_A_PLAN: usize = frame::MOST_BYTES as usize - (1 << 20);
 
 /// How often the controller looks at what nobody tells it.
 const LOOK: Duration = Duration::from_millis(50);
@@ -201,6 +205,9 @@ impl Fleet {
         stop: &Stop,
     ) -> Result<(Outcome, Vec<HostOutcome>), FleetError> {
         let bytes = dyno_load::to_bytes(plan)?;
+        if bytes.len() > MOST_BYTES_OF_A_PLAN {
+            return Err(FleetError::TooLarge { bytes: bytes.len() });
+        }
         self.said.idle(false);
         self.hear_idle()?;
         for (agent, share) in self.agents.iter_mut().zip(&shares) {

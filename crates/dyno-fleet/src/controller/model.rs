@@ -58,6 +58,16 @@ pub enum FleetError {
     /// The plan cannot travel.
     #[error(transparent)]
     Bytes(#[from] BytesError),
+    /// The plan is too large for a message.
+    #[error(
+        "the load takes {} MB to describe, more than load hosts can be sent: shorten its scripts, or let dyno drive it \
+         (hosts = 0)",
+        bytes / 1_000_000
+    )]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
     /// A Ray cluster cannot be used.
     #[error(transparent)]
     Ray(RayError),

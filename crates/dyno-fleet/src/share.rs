@@ -123,8 +123,10 @@ pub fn share_out(plan: &mut LoadPlan, weights: &[f64], on: &[Vec<usize>]) -> Res
 }
 
 /// Divides a number in proportion to weights. Each that has one gets at least one, if there are as many; the rest goes
-/// by largest remainders, the first of equals first. A weight of 0 gets nothing.
-fn apportioned(number: usize, weights: &[f64]) -> Vec<usize> {
+/// by largest remainders, the first of equals first. A weight of 0 gets nothing. If weights are whole numbers, with a
+/// sum that is not exceeded, nobody gets more than its own.
+#[must_use]
+pub fn apportioned(number: usize, weights: &[f64]) -> Vec<usize> {
     let sum: f64 = weights.iter().sum();
     let quotas: Vec<f64> = weights.iter().map(|weight| weight / sum * number as f64).collect();
     let is_one_each = number >= weights.iter().filter(|weight| **weight > 0.0).count();
@@ -167,6 +169,9 @@ mod tests {
         assert_eq!(apportioned(5, &[100.0, 1.0, 1.0]), [3, 1, 1]);
         assert_eq!(apportioned(2, &[1.0, 5.0, 4.0]), [0, 1, 1]);
         assert_eq!(apportioned(5, &[0.0, 5.0, 0.0, 1.0]), [0, 4, 0, 1]);
+        assert_eq!(apportioned(3, &[4.0, 4.0]), [2, 1]);
+        assert_eq!(apportioned(7, &[8.0, 4.0, 2.0]), [4, 2, 1]);
+        assert_eq!(apportioned(14, &[8.0, 4.0, 2.0]), [8, 4, 2]);
     }
 
     #[test]
@@ -186,6 +191,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn nobody_gets_more_than_there_is(
+            own in prop::collection::vec(1_usize..50, 1..6), part in 0.0..1.0_f64,
+        ) {
+            let all: usize = own.iter().sum();
+            let number = own.len() + ((all - own.len()) as f64 * part).round() as usize;
+            let weights: Vec<f64> = own.iter().map(|own| *own as f64).collect();
+            let parts = apportioned(number, &weights);
+            prop_assert_eq!(parts.iter().sum::<usize>(), number);
+            prop_assert!(parts.iter().zip(&own).all(|(part, own)| (1..=*own).contains(part)));
+        }
+
         #[test]
         fn all_is_shared_out(number in 0_usize..2_000, weights in prop::collection::vec(0.01_f64..100.0, 1..40)) {
             let parts = apportioned(number, &weights);

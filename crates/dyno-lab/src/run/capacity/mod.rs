@@ -8,7 +8,6 @@ mod answer;
 mod backlog;
 mod plan;
 mod search;
-mod share;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -23,10 +22,10 @@ use dyno_archive::{
     ArchiveError, Capacity, CapacityAnswer, CapacitySearch, CapacityStep, LoadDimension, Run, StepVerdict,
 };
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Pacing, Steering};
+use dyno_fleet::share::apportioned;
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, Recording};
 use search::Search;
-use share::dealt;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,12 +127,11 @@ impl<'a, 'b> Climb<'a, 'b> {
     }
 
     fn clients(&self) -> usize {
-        self.clients_of_each().iter().sum()
+        self.clients_of_each().sum()
     }
 
-    fn clients_of_each(&self) -> Vec<usize> {
-        let workloads = self.experiment.workloads.iter();
-        workloads.map(|workload| workload.clients).collect()
+    fn clients_of_each(&self) -> impl Iterator<Item = usize> {
+        self.experiment.workloads.iter().map(|workload| workload.clients)
     }
 
     /// How long steps may take.
@@ -200,7 +198,10 @@ impl<'a, 'b> Climb<'a, 'b> {
                 self.sought.shares.iter().map(|share| load * share).collect(),
                 Vec::new(),
             ),
-            LoadDimension::Clients => (Vec::new(), dealt(load as usize, &self.clients_of_each())),
+            LoadDimension::Clients => {
+                let all: Vec<f64> = self.clients_of_each().map(|clients| clients as f64).collect();
+                (Vec::new(), apportioned(load as usize, &all))
+            }
         };
         let stages: Vec<Stage> = rates
             .iter()

@@ -11,6 +11,7 @@
 //! means; see A. M. Law, "Simulation Modeling and Analysis", chapter 9). It is never taken for less than `least`, which
 //! the caller knows from what is counted: of a few values that are alike by chance nothing else would be left.
 
+use crate::running::Running;
 use crate::steady::batch_means;
 
 /// Lengths of the batches from which the variance is taken.
@@ -45,9 +46,8 @@ pub fn mean_sign(values: &[f64], least: f64, risk: f64) -> MeanSign {
         return MeanSign::Unknown;
     }
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
     let margin = margin(count, variance(values).max(least), risk);
-    match mean {
+    match values.iter().sum::<f64>() / count {
         mean if mean > margin => MeanSign::Above,
         mean if mean < -margin => MeanSign::Below,
         _ => MeanSign::Unknown,
@@ -73,9 +73,8 @@ fn variance(values: &[f64]) -> f64 {
 
 /// The variance of independent values.
 fn scatter(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0)
+    let values: Running = values.iter().copied().collect();
+    values.stddev().unwrap_or(0.0).powi(2)
 }
 
 #[cfg(test)]

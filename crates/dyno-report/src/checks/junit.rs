@@ -1,11 +1,7 @@
 //! Checks as a JUnit report, in the form that Jenkins made common: GitLab, GitHub's actions and others read it.
-//!
-//! All text goes through the template's escaping.
 
-use super::{Checks, Outcome};
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Value;
-use minijinja::{Environment, context};
+use super::{Check, Checks, Outcome};
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 impl Checks {
     /// The checks as a JUnit report.
@@ -13,36 +9,33 @@ impl Checks {
     /// # Errors
     ///
     /// None but for mistakes of the program.
-    pub fn junit(&self) -> Result<String, minijinja::Error> {
-        let mut environment = Environment::new();
-        environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-        // By its ending the template is known to be XML.
-        environment.add_template("junit.xml", include_str!("junit.xml"))?;
-        let checks = self.checks.iter().map(|check| {
-            context! {
-                name => allowed(&check.name),
-                found => allowed(&check.found),
-                outcome => match check.outcome {
-                    Outcome::Passed => "passed",
-                    Outcome::Failed => "failed",
-                    Outcome::Undecided => "undecided",
-                    Outcome::Broken => "broken",
-                },
-            }
-        });
-        let checks: Vec<Value> = checks.collect();
-        environment.get_template("junit.xml")?.render(context! {
-            title => allowed(&self.title),
-            answer => allowed(&self.answer),
-            failed => self.count(Outcome::Failed),
-            broken => self.count(Outcome::Broken),
-            undecided => self.count(Outcome::Undecided),
-            checks,
-        })
+    pub fn junit(&self) -> Result<String, SerializeError> {
+        let mut suite = TestSuite::new(allowed(&self.title));
+        suite.add_test_cases(self.checks.iter().map(|check| self.case(check)));
+        suite.set_system_out(allowed(&self.answer));
+        let mut report = Report::new("dyno");
+        report.add_test_suite(suite);
+        report.to_string()
+    }
+
+    fn case(&self, check: &Check) -> TestCase {
+        let mut status = match check.outcome {
+            Outcome::Passed => TestCaseStatus::success(),
+            Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            Outcome::Broken => TestCaseStatus::non_success(NonSuccessKind::Error),
+            Outcome::Undecided => TestCaseStatus::skipped(),
+        };
+        // Of one that has passed neither is kept.
+        status.set_message(allowed(&check.found));
+        status.set_description(allowed(&self.answer));
+        let mut case = TestCase::new(allowed(&check.name), status);
+        case.set_classname(allowed(&self.title));
+        case.set_system_out(allowed(&check.found));
+        case
     }
 }
 
-/// The text without what XML cannot hold, escaped or not.
+/// The text without what XML cannot hold, escaped or not, or does not keep in an attribute.
 fn allowed(text: &str) -> String {
     let is_allowed = |character: &char| matches!(character, ' '..='\u{7e}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     text.chars()
@@ -52,7 +45,6 @@ fn allowed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Check;
     use super::*;
     use proptest::prelude::*;
     use quick_xml::Reader;

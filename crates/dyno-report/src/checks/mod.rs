@@ -161,10 +161,6 @@ impl Checks {
         };
         markdown::in_short(&self.title, &self.answer, &table)
     }
-
-    fn count(&self, outcome: Outcome) -> usize {
-        self.checks.iter().filter(|check| check.outcome == outcome).count()
-    }
 }
 
 /// By how much the mean changed, and between what that lies.

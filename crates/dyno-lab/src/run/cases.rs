@@ -1,7 +1,7 @@
 //! Every warning that is given while a run is made has a case in which it is given, and one in which it must not be
 //! although it looks alike. Those that follow from the archive have theirs in dyno-analysis.
 
-use super::{Progress, recording, settings};
+use super::{Progress, conclusion, settings};
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::{PlannedRun, Resolved};
 use dyno_archive::summary::{HostCpu, Pacing, Summary, Warning, WarningKind, WorkloadFacts};
@@ -116,7 +116,7 @@ fn summary() -> Summary {
 
 fn concluded(ended_early: Option<Ending>, unfinished: u64) -> Vec<Warning> {
     let mut summary = summary();
-    recording::conclude(&mut summary, &outcome(ended_early, unfinished), Some(20.0), None);
+    conclusion::conclude(&mut summary, &outcome(ended_early, unfinished), Some(20.0), None);
     summary.warnings
 }
 
@@ -167,6 +167,6 @@ fn kept(disturb: impl FnOnce(&Path)) -> Vec<Warning> {
     let writer = campaign.run(&plan, record).unwrap();
     disturb(writer.path());
     let mut summary = summary();
-    recording::finish(writer, RunState::Complete, &mut summary, &mut Alone);
+    conclusion::finish(writer, RunState::Complete, &mut summary, &mut Alone);
     summary.warnings
 }

@@ -12,6 +12,7 @@ pub mod capacity;
 mod cases;
 mod ceiling;
 mod cell;
+mod conclusion;
 mod data;
 mod embedded;
 mod emergency;

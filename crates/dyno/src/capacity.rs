@@ -2,13 +2,9 @@
 
 use crate::cli::CapacityArguments;
 use crate::failure::Failure;
-use crate::run::{make, new_seed};
-use dyno_archive::{Archive, Capacity, CapacityAnswer, CapacitySearch};
-use dyno_engine::ThreadOptions;
-use dyno_lab::command::redacted;
-use dyno_lab::experiment;
+use crate::one_load;
+use dyno_archive::{Capacity, CapacityAnswer, CapacitySearch};
 use dyno_lab::run::capacity::seeking;
-use dyno_lab::run::{self, Request};
 use dyno_report as report;
 
 /// What is said if the caller wants to be told of an answer that was not kept.
@@ -17,44 +13,16 @@ const UNJUDGED: &str = "capacity.json was not written or cannot be read, so --fa
 
 /// `dyno capacity`.
 pub fn capacity(arguments: &CapacityArguments) -> Result<(), Failure> {
-    let environment = |name: &str| std::env::var(name).ok();
-    let experiment = experiment::find(&arguments.experiment)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let seed = arguments.seed.unwrap_or_else(new_seed);
-    let mut set = arguments.set.clone();
-    if let Some(target) = &arguments.target {
-        // A comma in it separates hosts, not levels.
-        set.push(("target".to_owned(), target.replace(',', "\\,")));
-    }
-    let plan = experiment.plan(arguments.size.into(), &set, None, seed, cores)?;
+    let plan = one_load::plan(&arguments.experiment, &arguments.set, &arguments.load)?;
     let sought = CapacitySearch {
         limits: arguments.limits.clone(),
         over: arguments.over.into(),
         within: arguments.within,
         shares: Vec::new(),
     };
-    let request = Request {
-        plan: seeking(plan, sought, arguments.at_most)?,
-        target: arguments.target.clone(),
-        archive: arguments.archive.archive.clone(),
-        command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        restart_command: None,
-        leave_settings: false,
-        share_server: false,
-        sampling: !arguments.no_sampling,
-        threads: ThreadOptions {
-            transport: arguments.transport,
-            cpus: arguments.cpus.clone().unwrap_or_default(),
-        },
-        environment: &environment,
-    };
-    let mut made = None;
-    make(&request.archive, false, |progress, stop, emergency| {
-        let finished = run::run(&request, progress, stop, emergency)?;
-        made = Some(finished.campaign.clone());
-        Ok(finished)
-    })?;
-    let campaign = made.and_then(|path| Archive::new(&request.archive).campaign(&path.to_string_lossy()));
+    let plan = seeking(plan, sought, arguments.at_most)?;
+    let (made, campaign) = one_load::measure(plan, &arguments.load, !arguments.no_sampling);
+    made?;
     let known = campaign.and_then(|campaign| Capacity::read(&campaign.path));
     judge(arguments.fail_if_below, arguments.fail_if_unsure, known.as_ref())
 }

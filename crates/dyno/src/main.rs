@@ -14,6 +14,7 @@ mod failure;
 mod interrupt;
 mod live;
 mod look;
+mod one_load;
 mod pipeline;
 mod report;
 mod run;

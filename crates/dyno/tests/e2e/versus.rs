@@ -31,9 +31,7 @@ fn desk() -> Desk {
 
 /// What the only campaign of the archive knows.
 fn known(desk: &Desk) -> Value {
-    let runs = run_folders(&desk.archive());
-    let campaign = runs[0].0.parent().unwrap();
-    serde_json::from_str(&fs::read_to_string(campaign.join("versus.json")).unwrap()).unwrap()
+    run_folders(&desk.archive())[0].of_campaign("versus.json")
 }
 
 fn versus(desk: &Desk, target: &str, words: &str) -> Ended {

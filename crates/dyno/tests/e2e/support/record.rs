@@ -56,7 +56,12 @@ impl RunFolder {
 
     /// `campaign.json` of its campaign.
     pub fn campaign(&self) -> Value {
-        let path = self.0.parent().unwrap().join("campaign.json");
+        self.of_campaign("campaign.json")
+    }
+
+    /// A file of its campaign, in JSON.
+    pub fn of_campaign(&self, file: &str) -> Value {
+        let path = self.0.parent().unwrap().join(file);
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     }
 

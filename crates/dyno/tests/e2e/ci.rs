@@ -101,7 +101,7 @@ fn two_commits_of_a_schema() {
         "{}",
         read(&desk, "dyno.md")
     );
-    assert!(read(&desk, "dyno.xml").contains("failures=\"0\" errors=\"0\" skipped=\"0\""));
+    assert!(read(&desk, "dyno.xml").contains("skipped=\"0\" failures=\"0\" errors=\"0\""));
     home.assert_no_server();
 }
 

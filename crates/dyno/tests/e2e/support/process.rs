@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Long enough for anything that ends at all.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Long enough for anything that ends at all, also after the campaigns of other cases for which it waits in line.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Waits for something that has to happen.
 #[track_caller]

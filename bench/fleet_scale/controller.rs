@@ -4,6 +4,7 @@ use crate::host::{RECORDS, SAID, TOLD, Told, now_ns};
 use crate::recorded::Recorded;
 use crate::{WORKLOADS, as_ssh};
 use dyno_bench::{BenchServer, Client, Result, Spread, experiment_command};
+use dyno_record::Latencies as _;
 use procfs::process::Process;
 use serde::Serialize;
 use std::collections::BTreeMap;

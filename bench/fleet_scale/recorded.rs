@@ -3,7 +3,7 @@
 use dyno_bench::Result;
 use dyno_fleet::frame::{self, FrameError};
 use dyno_fleet::protocol::{Connections, Ended, Hello, Report};
-use dyno_record::SparseInterval;
+use dyno_record::ListedInterval;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -54,14 +54,14 @@ impl Recorded {
     }
 
     /// An interval that was said.
-    pub fn interval(&self, number: usize) -> Result<SparseInterval> {
+    pub fn interval(&self, number: usize) -> Result<ListedInterval> {
         let bytes = &self.intervals[number % self.intervals.len()];
-        Ok(SparseInterval::from_bytes(bytes, 1, self.workloads)?)
+        Ok(ListedInterval::from_bytes(bytes, 1, self.workloads)?)
     }
 
     /// The same in other time.
     pub fn again(&self, number: usize, start: Duration, duration: Duration) -> Result<Vec<u8>> {
-        let again = SparseInterval {
+        let again = ListedInterval {
             start,
             duration,
             ..self.interval(number)?

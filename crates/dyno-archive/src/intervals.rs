@@ -58,11 +58,11 @@ pub struct IntervalRow {
 
 impl IntervalRow {
     /// The row of one workload in an interval.
-    pub(super) fn new<H: Latencies>(
+    pub(super) fn new<H: Latencies, S>(
         phase: &str,
-        interval: &Interval<H>,
+        interval: &Interval<H, S>,
         workload: &str,
-        recording: &Recording<H>,
+        recording: &Recording<H, S>,
     ) -> Self {
         let interval_s = interval.duration.as_secs_f64();
         let latency = recording.latency.figures([50.0, 95.0, 99.0, 99.9]);

@@ -5,7 +5,7 @@ use crate::append::AppendFile;
 use crate::intervals::{IntervalRow, rows, to_csv};
 use crate::reader::open;
 use crate::{ArchiveError, INTERVALS_CSV, Run, SampleWriter};
-use dyno_record::{Series, SparseInterval, Value};
+use dyno_record::{ListedInterval, Series, Value};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -134,7 +134,7 @@ impl LoadHostWriter {
     /// # Errors
     ///
     /// If it cannot be written. The error comes once; later intervals are then ignored.
-    pub fn interval(&mut self, interval: &SparseInterval) -> Result<(), ArchiveError> {
+    pub fn interval(&mut self, interval: &ListedInterval) -> Result<(), ArchiveError> {
         let Some(phase) = self.phases.get(interval.phase).filter(|_| !self.stopped) else {
             return Ok(());
         };
@@ -194,7 +194,7 @@ mod tests {
             first_thread_whole: true,
             recordings: vec![recording],
         };
-        let interval = SparseInterval::from_bytes(&interval.to_bytes(), 1, 1).unwrap();
+        let interval = ListedInterval::from_bytes(&interval.to_bytes(), 1, 1).unwrap();
         writer.interval(&interval).unwrap();
         // Of another load.
         writer.interval(&Interval { phase: 1, ..interval }).unwrap();

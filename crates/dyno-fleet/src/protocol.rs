@@ -86,7 +86,7 @@ pub enum Report {
         late_ns: u64,
     },
     /// An interval is complete, see [`dyno_record::Interval::to_bytes`].
-    Interval(Vec<u8>),
+    Interval(#[serde(with = "serde_bytes")] Vec<u8>),
     /// Clients have come upon a statement that nobody knew before.
     Statement {
         /// The workload, as index.

@@ -11,7 +11,7 @@ use dyno_fleet::share::{ShareError, share_out};
 use dyno_fleet::start::{Channel, Host, Place};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, OnLostHost, Patience, frame};
 use dyno_load::{Access, LoadPlan, Ready, ScriptText, Scripts, Server, no_log};
-use dyno_record::{Interval, Latencies, LatencyHistogram, Recording, SparseInterval};
+use dyno_record::{Interval, Latencies, LatencyHistogram, ListedInterval, Recording};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server as Process};
 use dyno_wire::Protocol;
@@ -87,7 +87,7 @@ struct Keep {
     /// How long it takes to keep the tenth interval.
     stands_still: Duration,
     intervals: Vec<Interval>,
-    of_hosts: Vec<Vec<SparseInterval>>,
+    of_hosts: Vec<Vec<ListedInterval>>,
     samples: usize,
     connected: usize,
     /// How long it takes over the first interval.
@@ -114,7 +114,7 @@ impl Observer for Keep {
 }
 
 impl FleetObserver for Keep {
-    fn host_interval(&mut self, host: usize, interval: &SparseInterval) {
+    fn host_interval(&mut self, host: usize, interval: &ListedInterval) {
         if self.of_hosts.len() <= host {
             self.of_hosts.resize(host + 1, Vec::new());
         }
@@ -126,7 +126,7 @@ impl FleetObserver for Keep {
     }
 }
 
-fn transactions<H: Latencies>(intervals: &[Interval<H>]) -> u64 {
+fn transactions<H: Latencies, S>(intervals: &[Interval<H, S>]) -> u64 {
     intervals
         .iter()
         .map(|interval| interval.recordings[0].transactions)

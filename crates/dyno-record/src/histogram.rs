@@ -21,6 +21,9 @@ pub trait Latencies {
     /// Adds all counts to `sum`.
     fn add_to(&self, sum: &mut LatencyHistogram);
 
+    /// The classes that have counts, numbered by ascending latency, in ascending order.
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)>;
+
     /// The figures of all of them; `None` when empty. Percentages are in ascending order.
     fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>>;
 }
@@ -133,6 +136,12 @@ impl Latencies for LatencyHistogram {
         }
     }
 
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        let class = |highest_ns| class_of(highest_ns).min(CLASSES - 1);
+        let recorded = self.0.iter_recorded();
+        recorded.map(move |value| (class(value.value_iterated_to()), value.count_at_value()))
+    }
+
     fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>> {
         (!self.0.is_empty()).then(|| LatencyFigures {
             mean_ns: self.mean_ns(),
@@ -144,6 +153,10 @@ impl Latencies for LatencyHistogram {
 }
 
 impl Counts for LatencyHistogram {
+    fn with_room(_: usize) -> Self {
+        Self::new()
+    }
+
     fn count(&mut self, class: usize, count: u64) {
         self.record_n(lowest_ns(class), count);
     }
@@ -151,12 +164,7 @@ impl Counts for LatencyHistogram {
 
 impl Serialize for LatencyHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let recorded = self.0.iter_recorded();
-        let class = |highest_ns| class_of(highest_ns).min(CLASSES - 1);
-        classes::serialize(
-            recorded.map(|value| (class(value.value_iterated_to()), value.count_at_value())),
-            serializer,
-        )
+        classes::serialize(self.counts(), serializer)
     }
 }
 

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 pub const MOST_CODES: usize = 100;
 
 /// What one workload did in one interval: of one thread, or summed over its threads. `H` is the form of the histograms
-/// of its transactions.
+/// of its transactions, `S` that of its statements'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recording<H = LatencyHistogram> {
+pub struct Recording<H = LatencyHistogram, S = SparseHistogram> {
     /// Transactions that completed without error.
     pub transactions: u64,
     /// SQL statements that completed without error, those of failed transactions included.
@@ -32,8 +32,11 @@ pub struct Recording<H = LatencyHistogram> {
     pub lag: H,
     /// Duration of each statement of the workload that completed without error, by its index in the workload;
     /// statements in a pipeline have none. Those from [`MOST_STATEMENTS`] on share the last one.
-    #[serde(deserialize_with = "crate::wire::statements")]
-    pub statement_latency: Vec<SparseHistogram>,
+    #[serde(
+        bound(deserialize = "S: Deserialize<'de>"),
+        deserialize_with = "crate::wire::statements"
+    )]
+    pub statement_latency: Vec<S>,
     /// Transactions that were not begun because their instant was further back than the latency limit.
     pub skipped: u64,
     /// Completed transactions that took longer than the latency limit.
@@ -287,7 +290,7 @@ impl Recording {
     }
 
     /// Adds everything `other` counted.
-    pub fn add<H: Latencies>(&mut self, other: &Recording<H>) {
+    pub fn add<H: Latencies, S: Latencies>(&mut self, other: &Recording<H, S>) {
         self.transactions += other.transactions;
         self.statements += other.statements;
         self.errors += other.errors;

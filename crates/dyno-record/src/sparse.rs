@@ -88,7 +88,7 @@ impl SparseHistogram {
     }
 
     /// Adds all counts of `other`.
-    pub fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &impl Latencies) {
         for (class, count) in other.counts() {
             self.add_count(class, count);
         }
@@ -107,16 +107,6 @@ impl SparseHistogram {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
-    }
-
-    /// The classes that have counts, in ascending order.
-    pub fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let pages = self.index.iter().enumerate();
-        let pages = pages.filter_map(|(number, page)| Some((number * PAGE, self.pages.get(usize::from(*page))?)));
-        pages.flat_map(|(first, page)| {
-            let classes = page.iter().enumerate().filter(|(_, count)| **count > 0);
-            classes.map(move |(place, count)| (first + place, *count))
-        })
     }
 
     /// The same with room for everything, to read figures from.
@@ -141,30 +131,47 @@ impl Latencies for SparseHistogram {
         }
     }
 
-    /// As HdrHistogram has them, to the last bit.
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        let pages = self.index.iter().enumerate();
+        let pages = pages.filter_map(|(number, page)| Some((number * PAGE, self.pages.get(usize::from(*page))?)));
+        pages.flat_map(|(first, page)| {
+            let classes = page.iter().enumerate().filter(|(_, count)| **count > 0);
+            classes.map(move |(place, count)| (first + place, *count))
+        })
+    }
+
     fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>> {
-        let (first, _) = self.counts().next()?;
-        let mut figures = LatencyFigures {
+        figures(self.counts(), self.count, percents)
+    }
+}
+
+/// The figures of classes with their counts, `total` in all: as HdrHistogram has them, to the last bit.
+pub(crate) fn figures<const N: usize>(
+    counts: impl Iterator<Item = (usize, u64)>,
+    total: u64,
+    percents: [f64; N],
+) -> Option<LatencyFigures<N>> {
+    let total = total as f64;
+    let wanted = percents.map(|percent| ((percent / 100.0).min(1.0) * total).ceil().max(1.0) as u64);
+    let mut figures = None;
+    let (mut reached, mut below) = (0, 0);
+    for (class, count) in counts {
+        let (lowest_ns, next_ns) = (lowest_ns(class), lowest_ns(class + 1));
+        let figures = figures.get_or_insert(LatencyFigures {
             mean_ns: 0.0,
-            min_ns: lowest_ns(first),
+            min_ns: lowest_ns,
             max_ns: 0,
             percentiles_ns: [0; N],
-        };
-        let total = self.count as f64;
-        let wanted = percents.map(|percent| ((percent / 100.0).min(1.0) * total).ceil().max(1.0) as u64);
-        let (mut reached, mut below) = (0, 0);
-        for (class, count) in self.counts() {
-            let (lowest_ns, next_ns) = (lowest_ns(class), lowest_ns(class + 1));
-            figures.mean_ns += (lowest_ns + (next_ns - lowest_ns) / 2) as f64 * count as f64 / total;
-            figures.max_ns = next_ns - 1;
-            below += count;
-            while reached < N && wanted[reached] <= below {
-                figures.percentiles_ns[reached] = figures.max_ns;
-                reached += 1;
-            }
+        });
+        figures.mean_ns += (lowest_ns + (next_ns - lowest_ns) / 2) as f64 * count as f64 / total;
+        figures.max_ns = next_ns - 1;
+        below += count;
+        while reached < N && wanted[reached] <= below {
+            figures.percentiles_ns[reached] = figures.max_ns;
+            reached += 1;
         }
-        Some(figures)
     }
+    figures
 }
 
 impl PartialEq for SparseHistogram {
@@ -175,6 +182,10 @@ impl PartialEq for SparseHistogram {
 }
 
 impl Counts for SparseHistogram {
+    fn with_room(_: usize) -> Self {
+        Self::default()
+    }
+
     fn count(&mut self, class: usize, count: u64) {
         self.add_count(class, count);
     }

@@ -7,10 +7,11 @@
 
 use crate::interval::Interval;
 use crate::recording::{CommandRecording, FailureCounts, Recording, ScriptRecording, Sums};
-use crate::sparse::{MOST_STATEMENTS, SparseHistogram};
+use crate::sparse::MOST_STATEMENTS;
 use serde::de::{DeserializeOwned, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 /// No count is as large. So many of them can be added that nobody could send as many.
@@ -54,7 +55,7 @@ struct Head {
     recordings: usize,
 }
 
-impl<H: Serialize + DeserializeOwned> Interval<H> {
+impl<H: Serialize + DeserializeOwned, S: Serialize + DeserializeOwned> Interval<H, S> {
     /// The interval as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -110,7 +111,7 @@ impl<H: Serialize + DeserializeOwned> Interval<H> {
 }
 
 /// Refuses what no thread could have recorded. Histograms are checked as they are read.
-fn check<H>(recording: &Recording<H>) -> Result<(), IntervalError> {
+fn check<H, S>(recording: &Recording<H, S>) -> Result<(), IntervalError> {
     let Recording {
         transactions,
         statements,
@@ -169,11 +170,11 @@ fn of_command(command: &CommandRecording) -> impl Iterator<Item = u64> {
 }
 
 /// Reads the histograms of statements, no more than a recording has.
-pub(crate) fn statements<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SparseHistogram>, D::Error> {
-    struct Statements;
+pub(crate) fn statements<'de, D: Deserializer<'de>, S: Deserialize<'de>>(deserializer: D) -> Result<Vec<S>, D::Error> {
+    struct Statements<S>(PhantomData<S>);
 
-    impl<'de> Visitor<'de> for Statements {
-        type Value = Vec<SparseHistogram>;
+    impl<'de, S: Deserialize<'de>> Visitor<'de> for Statements<S> {
+        type Value = Vec<S>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "at most {} histograms", MOST_STATEMENTS + 1)
@@ -191,7 +192,7 @@ pub(crate) fn statements<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V
         }
     }
 
-    deserializer.deserialize_seq(Statements)
+    deserializer.deserialize_seq(Statements(PhantomData))
 }
 
 /// The classes of a histogram that have counts, as they travel.
@@ -205,7 +206,10 @@ pub(crate) mod classes {
     use std::marker::PhantomData;
 
     /// What is made of classes and their counts, told in ascending order.
-    pub trait Counts: Default {
+    pub trait Counts: Sized {
+        /// Nothing yet, with room for so many classes if that makes a difference.
+        fn with_room(classes: usize) -> Self;
+
         /// Counts a class so many times.
         fn count(&mut self, class: usize, count: u64);
     }
@@ -240,7 +244,8 @@ pub(crate) mod classes {
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<C, A::Error> {
-            let mut counts = C::default();
+            // What is announced need not come.
+            let mut counts = C::with_room(list.size_hint().unwrap_or(0).min(CLASSES));
             let (mut last, mut total) = (None, 0_u64);
             while let Some((distance, count)) = list.next_element::<(usize, u64)>()? {
                 let class = match last {
@@ -265,7 +270,7 @@ mod tests {
     use super::*;
     use crate::error::{ErrorClass, ErrorCode};
     use crate::histogram::LatencyHistogram;
-    use crate::interval::SparseInterval;
+    use crate::interval::ListedInterval;
     use crate::sparse::SparseHistogram;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -387,7 +392,7 @@ mod tests {
         fn an_interval_comes_back_as_it_was(interval in interval()) {
             let bytes = interval.to_bytes();
             let workloads = interval.recordings.len();
-            let sparse = SparseInterval::from_bytes(&bytes, 3, workloads).unwrap();
+            let sparse = ListedInterval::from_bytes(&bytes, 3, workloads).unwrap();
             prop_assert_eq!(sparse.to_bytes(), bytes.clone());
             for (sparse, recording) in sparse.recordings.iter().zip(&interval.recordings) {
                 let mut sum = Recording::default();
@@ -399,7 +404,7 @@ mod tests {
 
         #[test]
         fn bytes_of_anybody_are_read_or_refused(bytes in vec(any::<u8>(), 0..500), workloads in 0..3_usize) {
-            let _ = SparseInterval::from_bytes(&bytes, 2, workloads);
+            let _ = ListedInterval::from_bytes(&bytes, 2, workloads);
         }
 
         #[test]
@@ -410,8 +415,8 @@ mod tests {
             bytes[at] = byte;
             if cut {
                 bytes.truncate(at);
-                prop_assert!(SparseInterval::from_bytes(&bytes, 3, workloads).is_err());
-            } else if let Ok(read) = SparseInterval::from_bytes(&bytes, 3, workloads) {
+                prop_assert!(ListedInterval::from_bytes(&bytes, 3, workloads).is_err());
+            } else if let Ok(read) = ListedInterval::from_bytes(&bytes, 3, workloads) {
                 // Whatever it says now can be worked with.
                 let mut sum = Recording::default();
                 (0..2).for_each(|_| read.recordings.iter().for_each(|part| sum.add(part)));
@@ -444,7 +449,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let read = |interval: &Interval| SparseInterval::from_bytes(&interval.to_bytes(), 1, 1).err();
+        let read = |interval: &Interval| ListedInterval::from_bytes(&interval.to_bytes(), 1, 1).err();
         let sound = of(vec![Recording::default()]);
         assert_eq!(read(&sound), None);
         let other = IntervalError::OtherLoad {
@@ -465,7 +470,7 @@ mod tests {
         let mut bytes = sound.to_bytes();
         bytes.push(0);
         assert_eq!(
-            SparseInterval::from_bytes(&bytes, 1, 1).err(),
+            ListedInterval::from_bytes(&bytes, 1, 1).err(),
             Some(IntervalError::Trailing(1))
         );
         let too_large = Some(IntervalError::Implausible("a count is too large"));
@@ -492,7 +497,7 @@ mod tests {
         assert_eq!(read(&of(vec![most])), None);
         let long = vec![0; MOST_BYTES + 1];
         assert_eq!(
-            SparseInterval::from_bytes(&long, 1, 1).err(),
+            ListedInterval::from_bytes(&long, 1, 1).err(),
             Some(IntervalError::TooLong(long.len()))
         );
         let mut counted = Recording::default();

@@ -6,7 +6,7 @@ use super::{Fleet, FleetObserver, Gap, LOOK, OnLostHost, State, client_event, co
 use crate::protocol::{Order, Report};
 use dyno_engine::Stop;
 use dyno_load::LoadPlan;
-use dyno_record::SparseInterval;
+use dyno_record::ListedInterval;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -106,7 +106,7 @@ impl<'a> Driving<'a> {
         match report {
             Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
             Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
-            Report::Interval(bytes) => match SparseInterval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
+            Report::Interval(bytes) => match ListedInterval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
                 Ok(interval) if !agent.goes_on_with(&interval, self.began.elapsed() + self.fleet.patience.silence) => {
                     self.lose(number, "it tells of a time that does not come next".to_owned());
                 }

@@ -5,7 +5,7 @@
 //! that recorded everything. An interval is told when no host can add to it any more: intervals that come late are
 //! waited for, and a host that is gone is not.
 
-use dyno_record::{Interval, Recording, SparseInterval};
+use dyno_record::{Interval, ListedInterval, Recording};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Merge {
 
     /// Adds what a host did. An interval before one that it has told of already, or of a host that has left, is not
     /// taken: whether it was is given back.
-    pub fn add(&mut self, host: usize, interval: &SparseInterval) -> bool {
+    pub fn add(&mut self, host: usize, interval: &ListedInterval) -> bool {
         let Some(Some(told)) = self.told.get_mut(host) else {
             return false;
         };
@@ -87,7 +87,7 @@ impl Merge {
 mod tests {
     use super::*;
 
-    fn interval(start_ms: u64, latency_ns: u64) -> SparseInterval {
+    fn interval(start_ms: u64, latency_ns: u64) -> ListedInterval {
         let mut recording = Recording::new(1);
         recording.transactions = 1;
         recording.latency.record(latency_ns);
@@ -98,7 +98,7 @@ mod tests {
             first_thread_whole: true,
             recordings: vec![recording],
         };
-        SparseInterval::from_bytes(&whole.to_bytes(), 1, 1).unwrap()
+        ListedInterval::from_bytes(&whole.to_bytes(), 1, 1).unwrap()
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::start::{self, Host, Ray, StartError};
 use driving::Driving;
 use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Outcome, Stop, TransportKind, raise_descriptor_limit};
 use dyno_load::{LoadPlan, Work};
-use dyno_record::{LatencyHistogram, SparseInterval};
+use dyno_record::{LatencyHistogram, ListedInterval};
 use link::{Inbox, Link, Said};
 pub use model::{FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience};
 use statements::{Misnumbered, Statements};
@@ -502,7 +502,7 @@ const MOST_WARNINGS: usize = 100;
 
 impl Agent {
     /// Whether an interval is the one that comes next, of a time that is over at `latest`.
-    fn goes_on_with(&self, interval: &SparseInterval, latest: Duration) -> bool {
+    fn goes_on_with(&self, interval: &ListedInterval, latest: Duration) -> bool {
         interval.start == self.told && interval.start.saturating_add(interval.duration) <= latest
     }
 

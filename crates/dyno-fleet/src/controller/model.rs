@@ -6,7 +6,7 @@ use crate::share::{Share, ShareError};
 use crate::start::{Host, HostError, RayError, StartError};
 use dyno_engine::Observer;
 use dyno_load::BytesError;
-use dyno_record::SparseInterval;
+use dyno_record::ListedInterval;
 use std::time::Duration;
 
 /// What becomes of a load when one of its hosts is lost.
@@ -40,7 +40,7 @@ impl Default for Patience {
 /// Is told of the whole load, and of its hosts beside. All is told on the thread that drives the fleet.
 pub trait FleetObserver: Observer {
     /// What a host did in an interval, which the whole is yet to be told of.
-    fn host_interval(&mut self, host: usize, interval: &SparseInterval);
+    fn host_interval(&mut self, host: usize, interval: &ListedInterval);
     /// The counters of a host, so long after the load began, in the columns of
     /// [`dyno_target::host::load_host_series`].
     fn host_sample(&mut self, host: usize, at: Duration, values: &[Option<f64>]);

@@ -4,7 +4,7 @@
 //! a text has one place, whichever agents count it, and what these have counted is moved there before it is added up.
 
 use dyno_engine::Found;
-use dyno_record::{Interval, MOST_STATEMENTS, SparseHistogram};
+use dyno_record::{ListedHistogram, ListedInterval, MOST_STATEMENTS};
 use std::collections::HashMap;
 
 /// The statements of a load that several hosts drive.
@@ -72,20 +72,20 @@ impl Statements {
     }
 
     /// Moves what a host has counted to the places that it has here.
-    pub fn place<H>(&self, host: usize, interval: &mut Interval<H>) -> Result<(), Misnumbered> {
+    pub fn place(&self, host: usize, interval: &mut ListedInterval) -> Result<(), Misnumbered> {
         for (known, recording) in self.workloads.iter().zip(&mut interval.recordings) {
             if known.is_listed {
                 continue;
             }
             let own = known.of_hosts.get(host).ok_or(Misnumbered)?;
-            for (place, latency) in std::mem::take(&mut recording.statement_latency).iter().enumerate() {
+            for (place, latency) in std::mem::take(&mut recording.statement_latency).into_iter().enumerate() {
                 if latency.count() == 0 {
                     continue;
                 }
                 let here = *own.get(place).ok_or(Misnumbered)?;
                 let places = &mut recording.statement_latency;
                 if here >= places.len() {
-                    places.resize_with(here + 1, SparseHistogram::default);
+                    places.resize_with(here + 1, ListedHistogram::default);
                 }
                 places[here].add(latency);
             }
@@ -97,7 +97,7 @@ impl Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_record::Recording;
+    use dyno_record::{Interval, Recording, SparseHistogram};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -108,18 +108,19 @@ mod tests {
         }
     }
 
-    fn interval(latencies: &[(usize, u64)]) -> Interval {
+    fn interval(latencies: &[(usize, u64)]) -> ListedInterval {
         let mut recording = Recording::new(0);
         latencies
             .iter()
             .for_each(|(place, latency_ns)| recording.record_statement(*place, *latency_ns));
-        Interval {
+        let interval = Interval {
             phase: 0,
             start: Duration::ZERO,
             duration: Duration::from_secs(1),
             first_thread_whole: true,
             recordings: vec![recording],
-        }
+        };
+        ListedInterval::from_bytes(&interval.to_bytes(), 1, 1).unwrap()
     }
 
     #[test]

@@ -12,7 +12,7 @@ use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
 use dyno_fleet::start::{Cluster, Host, Place, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
 use dyno_load::LoadPlan;
-use dyno_record::{Interval, SparseInterval, Value};
+use dyno_record::{Interval, ListedInterval, Value};
 use dyno_target::host::{boot_id, load_host_series};
 use dyno_target::target::Environment;
 use std::ops::ControlFlow;
@@ -390,7 +390,7 @@ impl Observer for Watched<'_, '_> {
 }
 
 impl FleetObserver for Watched<'_, '_> {
-    fn host_interval(&mut self, host: usize, interval: &SparseInterval) {
+    fn host_interval(&mut self, host: usize, interval: &ListedInterval) {
         let is_measured = self.warmup != Some(interval.phase);
         let Some(record) = self.records.get_mut(host) else {
             return;

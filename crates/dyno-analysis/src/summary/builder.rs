@@ -316,7 +316,9 @@ impl SummaryBuilder {
         failed: &[ErrorCount],
         open_for: Option<Duration>,
     ) {
-        let Some(sums) = self.workloads.get_mut(workload) else {
+        // Of a load that was stopped before anything was measured nothing is known.
+        let was_measured = self.measured_s > 0.0;
+        let Some(sums) = self.workloads.get_mut(workload).filter(|_| was_measured) else {
             return;
         };
         sums.done = done.filter(|_| sums.facts.transactions_per_client.is_some());

@@ -397,6 +397,15 @@ fn ended(
     builder.build()
 }
 
+#[test]
+fn of_a_load_that_was_stopped_before_it_was_measured_nothing_counts() {
+    let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
+    builder.end(0, None, &[SECOND, SECOND], &[], Some(SECOND));
+    let workload = builder.build().workloads.remove(0);
+    assert_eq!((workload.transactions, workload.tps), (0, 0.0));
+    assert_eq!((workload.latency, workload.completion), (None, Completion::default()));
+}
+
 fn is_missed(summary: &Summary) -> bool {
     let missed = |warning: &Warning| matches!(warning, Warning::NoTransactions { .. });
     summary.warnings.iter().any(missed)

@@ -96,12 +96,16 @@ impl fmt::Display for Route {
 
 impl Ceiling {
     /// The point that is most like a load of this shape with this transport: by the same route, with the same
-    /// transport if there is one, then with as near a number of threads as there is, and among those of clients.
+    /// transport if there is one, then with as near a number of threads as there is, and among those of clients. None
+    /// with half as many clients or threads counts: each client waits for its answers, so more of them can do more.
     #[must_use]
     pub fn nearest(&self, shape: Shape, transport: &str) -> Option<&Point> {
         let distance = |one: usize, other: usize| (one.max(1) as f64 / other.max(1) as f64).ln().abs();
-        let of_route = self.points.iter().filter(|point| point.shape.route == shape.route);
-        of_route.min_by(|one, other| {
+        let can_do_as_much = |point: &&Point| {
+            let point = point.shape;
+            point.route == shape.route && 2 * point.clients > shape.clients && 2 * point.threads > shape.threads
+        };
+        self.points.iter().filter(can_do_as_much).min_by(|one, other| {
             let far = |point: &Point| {
                 let threads = distance(point.shape.threads, shape.threads);
                 let clients = distance(point.shape.clients, shape.clients);
@@ -181,15 +185,23 @@ mod tests {
         };
         assert_eq!(nearest(Route::Unix, 20, 1), Some((16, 1)));
         assert_eq!(nearest(Route::Unix, 16, 3), Some((256, 4)));
+        assert_eq!(nearest(Route::Unix, 20, 8), None);
         assert_eq!(nearest(Route::Unix, 100, 1), Some((256, 1)));
-        assert_eq!(nearest(Route::Tcp, 256, 4), Some((16, 1)));
+        assert_eq!(
+            (nearest(Route::Tcp, 31, 1), nearest(Route::Tcp, 32, 1)),
+            (Some((16, 1)), None)
+        );
         let other = Point {
             transport: "io_uring".to_owned(),
             ..point(Route::Unix, 1, 1)
         };
         ceiling.take(other.clone());
-        let shape = point(Route::Unix, 256, 4).shape;
-        assert_eq!(ceiling.nearest(shape, "io_uring"), Some(&other));
+        let shape = |clients| point(Route::Unix, clients, 1).shape;
+        assert_eq!(ceiling.nearest(shape(1), "io_uring"), Some(&other));
+        assert_eq!(
+            ceiling.nearest(shape(2), "io_uring").map(|point| point.shape.clients),
+            Some(16)
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::recorded::Recorded;
 use super::table::{number, text, value, without_empty_columns, words};
 use super::throughput::Throughput;
 use crate::figures::one_line;
-use dyno_archive::LoadHost;
+use dyno_archive::{IntervalRow, LoadHost, LoadShare};
 
 /// The section; without content if dyno drove the load itself.
 pub(super) fn section_of(recorded: &Recorded, with_figures: bool) -> Section {
@@ -37,15 +37,13 @@ pub(super) fn section_of(recorded: &Recorded, with_figures: bool) -> Section {
 fn shares(hosts: &[LoadHost]) -> Table {
     let all: f64 = hosts.iter().map(|host| host.tps).sum();
     let row = |host: &LoadHost| {
-        let sum =
-            |part: fn(&dyno_archive::LoadShare) -> usize| -> f64 { host.shares.iter().map(part).sum::<usize>() as f64 };
-        let rates = host.shares.iter().filter_map(|share| share.rate_per_s);
-        let rate = rates.reduce(|sum, rate| sum + rate);
+        let sum = |part: fn(&LoadShare) -> usize| -> f64 { host.shares.iter().map(part).sum::<usize>() as f64 };
+        let rate: Option<f64> = own(host).map(|share| share.rate_per_s).sum();
         vec![
             words(one_line(&host.name)),
             words(one_line(&host.hostname)),
             value(host.cores as f64),
-            words(workloads(host)),
+            words(workloads(host, hosts)),
             value(sum(|share| share.clients)),
             value(sum(|share| share.threads)),
             value(rate),
@@ -80,13 +78,18 @@ fn shares(hosts: &[LoadHost]) -> Table {
     })
 }
 
-/// The workloads that a host had a part of; empty if it had one of each.
-fn workloads(host: &LoadHost) -> String {
-    let own = host.shares.iter().filter(|share| share.clients > 0);
-    let own: Vec<_> = own.map(|share| share.workload.as_str()).collect();
-    match own.len() == host.shares.len() {
+/// What a host had a part of.
+fn own(host: &LoadHost) -> impl Iterator<Item = &LoadShare> {
+    host.shares.iter().filter(|share| share.clients > 0)
+}
+
+/// The workloads that a host had a part of; empty if every host had one of each.
+fn workloads(host: &LoadHost, hosts: &[LoadHost]) -> String {
+    let has_all = |host: &LoadHost| own(host).count() == host.shares.len();
+    let names: Vec<_> = own(host).map(|share| share.workload.as_str()).collect();
+    match hosts.iter().all(has_all) {
         true => String::new(),
-        false => one_line(&own.join(", ")),
+        false => one_line(&names.join(", ")),
     }
 }
 
@@ -132,7 +135,8 @@ fn over_time(recorded: &Recorded, hosts: &[LoadHost]) -> Option<super::model::Fi
     let mut throughput = Throughput::new(recorded.grid);
     for host in hosts {
         let several = host.shares.len() > 1;
-        for mut row in recorded.run.intervals_of_host(&host.name) {
+        let has_part = |row: &IntervalRow| own(host).any(|share| share.workload == row.workload);
+        for mut row in recorded.run.intervals_of_host(&host.name).filter(has_part) {
             row.workload = match several {
                 true => format!("{}: {}", host.name, row.workload),
                 false => host.name.clone(),
@@ -146,7 +150,7 @@ fn over_time(recorded: &Recorded, hosts: &[LoadHost]) -> Option<super::model::Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_archive::{HostGap, LoadShare};
+    use dyno_archive::HostGap;
 
     #[test]
     fn each_host_stands_with_its_part_and_what_is_to_be_said_of_it() {
@@ -193,7 +197,21 @@ mod tests {
         let mut reader = host("a", 30.0);
         reader.shares[0].workload = "read".to_owned();
         reader.shares[1].clients = 0;
-        assert_eq!(shares(&[reader]).rows[0][3], words("read"));
+        reader.shares[0].rate_per_s = Some(50.0);
+        reader.shares[1].rate_per_s = Some(0.0);
+        // What is asked for says nothing beside the TPS of a closed loop.
+        let mut both = host("b", 30.0);
+        (both.shares[0].workload, both.shares[1].workload) = ("read".to_owned(), "write".to_owned());
+        both.shares[0].rate_per_s = Some(50.0);
+        let table = shares(&[reader, both]);
+        assert_eq!(
+            (table.rows[0][3].clone(), table.rows[1][3].clone()),
+            (words("read"), words("read, write"))
+        );
+        assert_eq!(
+            (table.rows[0][6].clone(), table.rows[1][6].clone()),
+            (value(50.0), value(None))
+        );
         assert_eq!(
             said(&gone),
             [

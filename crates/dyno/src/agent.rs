@@ -4,12 +4,14 @@ use crate::cli::AgentArguments;
 use crate::failure::Failure;
 use dyno_fleet::agent::serve;
 use dyno_fleet::dial::{INVITATION, Invitation, NoInvitation};
+use dyno_target::host::be_called_agent;
 use std::fs::File;
 use std::io::{Read, stdin, stdout};
 use std::os::fd::AsFd;
 
 /// Serves until the other dyno has no more to do, or is gone.
 pub fn agent(arguments: &AgentArguments) -> Result<(), Failure> {
+    be_called_agent();
     // Without what the standard library puts between: frames are written whole.
     let mut input = File::from(stdin().as_fd().try_clone_to_owned()?);
     // Nothing that is left to do is worth anything without whom it is done for.

@@ -20,6 +20,7 @@ pub use self::facts::{Filesystem, HostFacts, boot_id, host_facts};
 pub use self::limits::{HostLimits, host_limits};
 pub use self::page_cache::{Dropped, PageCacheError, drop_pages};
 pub(crate) use self::process::{ProcessStat, ServerProcesses};
+pub use self::processes::be_called_agent;
 pub(crate) use self::sampler::HostSampler;
 pub use self::sampler::{HOST_FILE, load_host_sampler, load_host_series};
 pub use self::size::{Capacity, SizeError, resolve_size};

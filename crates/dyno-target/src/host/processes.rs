@@ -5,7 +5,17 @@
 
 use super::process::{ProcessStat, process_ids};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::time::Instant;
+
+/// What processes of agents are called.
+const AGENT_NAME: &CStr = c"dyno-agent";
+
+/// Names this process as agents are called. It would otherwise have the name of its file, on load hosts a hash.
+pub fn be_called_agent() {
+    // The name is for people; without it nothing else changes.
+    let _ = rustix::thread::set_name(AGENT_NAME);
+}
 
 /// Whose a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,9 +150,7 @@ impl Processes {
             };
             time.advance(main_process, used + main_process.children_ticks, !first && !known);
         }
-        // An agent is the same program.
-        let own_name = all.iter().find(|stat| stat.pid == own).map(|stat| stat.name.clone());
-        let is_agent = |stat: &ProcessStat| stat.parent == own && own_name.as_ref() == Some(&stat.name);
+        let is_agent = |stat: &ProcessStat| stat.parent == own && stat.name.as_bytes() == AGENT_NAME.to_bytes();
         let mut used = HashMap::with_capacity(all.len());
         let mut seen = Vec::with_capacity(all.len());
         for stat in all {
@@ -276,8 +284,8 @@ mod tests {
             let [other, agent, helper] = [1, own, own].map(|parent| stat(7, parent, 5, ticks));
             vec![
                 named("dyno", stat(own, 1, 5, 0)),
-                named("dyno", ProcessStat { pid: own + 1, ..other }),
-                named("dyno", ProcessStat { pid: own + 2, ..agent }),
+                named("dyno-agent", ProcessStat { pid: own + 1, ..other }),
+                named("dyno-agent", ProcessStat { pid: own + 2, ..agent }),
                 named("ssh", ProcessStat { pid: own + 3, ..helper }),
             ]
         };

@@ -34,10 +34,10 @@ impl Diagnostic {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        let start = floor_char_boundary(text, span.start);
+        let start = text.floor_char_boundary(span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
-        let end = floor_char_boundary(text, span.end.clamp(start, line_end));
+        let end = text.floor_char_boundary(span.end.clamp(start, line_end));
         let line = text[line_start..line_end].trim_end();
         let source_line = match ends_in_secret(&text[..line_start]) {
             // What it goes on with has no name in its line.
@@ -65,15 +65,6 @@ fn shown(line: &str) -> String {
         true => word_without_secrets(&line),
         false => line,
     }
-}
-
-/// The largest character boundary not after `index`.
-fn floor_char_boundary(text: &str, index: usize) -> usize {
-    let mut index = index.min(text.len());
-    while !text.is_char_boundary(index) {
-        index -= 1;
-    }
-    index
 }
 
 impl fmt::Display for Diagnostic {

@@ -11,6 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection};
 use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -28,7 +29,8 @@ const NAME: &str = "dyno";
 /// So long somebody who connects may take to show who it is.
 const MANNERS: Duration = Duration::from_secs(10);
 
-/// So many may be about to do so at once, beside those who are invited.
+/// So many may be about to do so at once, beside those who are invited. When there are more, who has been about to for
+/// the longest is sent away: those who are invited take less than a second.
 const STRANGERS: usize = 64;
 
 /// The length of the word that counts once.
@@ -169,6 +171,14 @@ impl Drop for Reception {
     }
 }
 
+/// Somebody who has not shown yet who it is: the connection, until it has or is sent away.
+type Stranger = Arc<Mutex<Option<TcpStream>>>;
+
+/// Takes the connection out.
+fn taken(stranger: &Stranger) -> Option<TcpStream> {
+    stranger.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
 /// Who receives them.
 #[derive(Clone)]
 struct Desk {
@@ -180,37 +190,41 @@ struct Desk {
 
 impl Desk {
     fn receive(&self, listener: &TcpListener, agents: usize, closed: &Mutex<bool>) {
-        let places = Arc::new(());
+        let mut strangers: VecDeque<Stranger> = VecDeque::new();
         for stream in listener.incoming() {
             if *closed.lock().unwrap_or_else(PoisonError::into_inner) {
                 return;
             }
-            // Each that is about to show who it is holds a place; who finds none is sent away.
-            if Arc::strong_count(&places) > agents + STRANGERS {
-                continue;
-            }
-            let Ok(stream) = stream else {
+            let both = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
+            let Ok((socket, stream)) = both else {
                 // There may be no file left for a connection; there may be one soon.
                 std::thread::sleep(Duration::from_millis(50));
                 continue;
             };
-            let (desk, place) = (self.clone(), Arc::clone(&places));
+            strangers.retain(|stranger| stranger.lock().unwrap_or_else(PoisonError::into_inner).is_some());
+            if strangers.len() >= agents + STRANGERS {
+                let longest = strangers.pop_front();
+                // One that is gone cannot be sent away.
+                let _ = longest.and_then(|stranger| taken(&stranger)?.shutdown(Shutdown::Both).ok());
+            }
+            let stranger = Arc::new(Mutex::new(Some(socket)));
+            strangers.push_back(Arc::clone(&stranger));
+            let desk = self.clone();
             let greeting = std::thread::Builder::new().name("arrival".to_owned());
             // Who cannot be heard now is sent away.
             let _ = greeting.spawn(move || {
-                if let Some(arrival) = desk.greet(stream) {
+                if let Some(arrival) = desk.greet(stream, &stranger) {
                     // Nobody may wait any more.
                     let _ = desk.arrived.send(arrival);
                 }
-                drop(place);
+                taken(&stranger);
             });
         }
     }
 
     /// The agent, if it is one that was invited and has not come before.
-    fn greet(&self, stream: TcpStream) -> Option<(usize, Channel)> {
+    fn greet(&self, stream: TcpStream, stranger: &Stranger) -> Option<(usize, Channel)> {
         let connection = ServerConnection::new(Arc::clone(&self.config)).ok()?;
-        let socket = stream.try_clone().ok()?;
         let mut channel = established(stream, connection.into()).ok()?;
         let mut said = [0; WORD_BYTES];
         channel.output.read_exact(&mut said).ok()?;
@@ -218,7 +232,7 @@ impl Desk {
         let number = words.iter().position(|word| *word == Some(hash(&said)))?;
         words[number] = None;
         drop(words);
-        set_deadline(&socket, None).ok()?;
+        set_deadline(&taken(stranger)?, None).ok()?;
         Some((number, channel))
     }
 }
@@ -414,6 +428,22 @@ mod tests {
         assert!(reception.arrival(SOON).is_none());
         let _agent = invitations[0].accept().unwrap();
         assert!(reception.arrival(MANNERS).is_some());
+    }
+
+    #[test]
+    fn who_is_slow_keeps_nobody_out() {
+        let (reception, invitations) = reception(1);
+        let slow: Vec<_> = (0..3 * STRANGERS)
+            .map(|_| {
+                let mut stranger = TcpStream::connect(reception.address()).unwrap();
+                // The begin of a handshake.
+                let _ = stranger.write_all(&[22]);
+                stranger
+            })
+            .collect();
+        let _agent = invitations[0].accept().unwrap();
+        assert!(reception.arrival(MANNERS).is_some());
+        drop(slow);
     }
 
     #[test]

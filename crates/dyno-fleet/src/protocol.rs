@@ -115,6 +115,44 @@ pub enum Report {
     Failed(String),
 }
 
+/// The longest sentence that is taken from an agent, in bytes, and the longest name.
+const MOST_OF_A_SENTENCE: usize = 4096;
+const MOST_OF_A_NAME: usize = 255;
+
+impl Report {
+    /// The same with texts for people only as long as people read them. Whoever reports and archives makes lines of
+    /// them, and an agent may be anything.
+    pub(crate) fn shortened(mut self) -> Self {
+        match &mut self {
+            Self::Hello(hello) => {
+                for name in [&mut hello.host, &mut hello.version, &mut hello.boot_id] {
+                    shorten(name, MOST_OF_A_NAME);
+                }
+            }
+            Self::Warning(text) | Self::Failed(text) | Self::Event(Event::Aborted { reason: text, .. }) => {
+                shorten(text, MOST_OF_A_SENTENCE);
+            }
+            Self::Done(ended) => match &mut ended.early {
+                Some(Early::ConnectionsLost(text) | Early::Other(text)) => shorten(text, MOST_OF_A_SENTENCE),
+                Some(Early::Stopped | Early::Aborted) | None => {}
+            },
+            Self::Pong { .. }
+            | Self::Connected(_)
+            | Self::Started { .. }
+            | Self::Interval(_)
+            | Self::Statement { .. }
+            | Self::Event(Event::Reconnected { .. })
+            | Self::Sample { .. }
+            | Self::Over => {}
+        }
+        self
+    }
+}
+
+fn shorten(text: &mut String, most_bytes: usize) {
+    text.truncate(text.floor_char_boundary(most_bytes));
+}
+
 /// What an agent is and can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {

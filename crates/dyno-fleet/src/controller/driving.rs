@@ -62,10 +62,10 @@ impl<'a> Driving<'a> {
                 deadline = Instant::now().checked_add(overtime).into_iter().chain(deadline).min();
             }
             if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                // What scripts do after the load may take its time, as in one process.
+                // What scripts do after the load may take its time, as in one process, until that is to end, too.
                 let agents = self.fleet.agents.iter().enumerate();
                 let open: Vec<_> = agents
-                    .filter(|(_, agent)| !agent.is_over)
+                    .filter(|(_, agent)| !agent.is_over || self.stopped)
                     .map(|(number, _)| number)
                     .collect();
                 for number in open {
@@ -107,7 +107,13 @@ impl<'a> Driving<'a> {
             Report::Pong { sent_ns, at_ns } => agent.trip(sent_ns, received_ns, at_ns),
             Report::Started { late_ns } => agent.late = Some(Duration::from_nanos(late_ns)),
             Report::Interval(bytes) => match ListedInterval::from_bytes(&bytes, self.plan.phases.len(), workloads) {
-                Ok(interval) if !agent.goes_on_with(&interval, self.began.elapsed() + self.fleet.patience.silence) => {
+                Ok(interval)
+                    if !agent.goes_on_with(
+                        &interval,
+                        self.plan,
+                        self.began.elapsed() + self.fleet.patience.silence,
+                    ) =>
+                {
                     self.lose(number, "it tells of a time that does not come next".to_owned());
                 }
                 Ok(mut interval) => {

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+/// What an agent says beside answers while there is nothing to do; what comes after that is not kept.
+const MOST_SAID_IDLY: usize = 100;
+
 /// What is heard of an agent.
 pub(super) enum Said {
     /// A report, and when it came by the controller's clock.
@@ -131,17 +134,24 @@ impl Drop for Link {
 
 fn hear(number: usize, mut output: impl Read, clock: Clock, heard_ns: &AtomicU64, inbox: &Inbox) {
     let mut buffer = Vec::new();
+    let mut idly = 0;
     loop {
         let said = match frame::read(&mut output, &mut buffer) {
             Ok(report) => {
+                let report: Report = report;
                 let now_ns = clock.now_ns();
                 heard_ns.store(now_ns, Ordering::Relaxed);
-                Said::Report(report, now_ns)
+                Said::Report(report.shortened(), now_ns)
             }
             Err(error) => Said::Gone(error.to_string()),
         };
-        if matches!(said, Said::Report(Report::Pong { .. }, _)) && inbox.is_idle.load(Ordering::Relaxed) {
-            continue;
+        if inbox.is_idle.load(Ordering::Relaxed) {
+            match said {
+                Said::Report(Report::Pong { .. }, _) => continue,
+                Said::Report(..) if idly == MOST_SAID_IDLY => continue,
+                Said::Report(..) => idly += 1,
+                Said::Gone(_) => {}
+            }
         }
         let is_gone = matches!(said, Said::Gone(_));
         if inbox.said.send((number, said)).is_err() || is_gone {
@@ -186,5 +196,21 @@ mod tests {
             // The warning, and the end.
             assert_eq!(heard.try_iter().count(), kept);
         }
+    }
+
+    #[test]
+    fn who_speaks_without_end_fills_no_memory() {
+        let mut said = Vec::new();
+        for _ in 0..2 * MOST_SAID_IDLY {
+            frame::write(&mut said, &Report::Warning("é".repeat(1 << 16))).unwrap();
+        }
+        let (inbox, heard) = Inbox::new();
+        inbox.idle(true);
+        hear(0, said.as_slice(), Clock::start(), &AtomicU64::new(0), &inbox);
+        let warnings = heard.try_iter().filter_map(|(_, said)| match said {
+            Said::Report(Report::Warning(text), _) => Some(text.len()),
+            _ => None,
+        });
+        assert_eq!(warnings.collect::<Vec<_>>(), [4096; MOST_SAID_IDLY]);
     }
 }

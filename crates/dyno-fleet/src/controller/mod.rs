@@ -10,6 +10,7 @@ mod link;
 pub(crate) mod merge;
 mod model;
 mod outcome;
+mod planned;
 mod statements;
 
 use crate::clock::{Clock, Comparison, Trip};
@@ -25,6 +26,7 @@ use dyno_load::{LoadPlan, Work};
 use dyno_record::{LatencyHistogram, ListedInterval};
 use link::{Inbox, Link, Said};
 pub use model::{FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience};
+use planned::is_planned;
 use statements::{Misnumbered, Statements};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -501,9 +503,11 @@ fn greet(
 const MOST_WARNINGS: usize = 100;
 
 impl Agent {
-    /// Whether an interval is the one that comes next, of a time that is over at `latest`.
-    fn goes_on_with(&self, interval: &ListedInterval, latest: Duration) -> bool {
-        interval.start == self.told && interval.start.saturating_add(interval.duration) <= latest
+    /// Whether an interval is the one that comes next, of a time that is over at `latest`, and is as long as intervals
+    /// of the plan are.
+    fn goes_on_with(&self, interval: &ListedInterval, plan: &LoadPlan, latest: Duration) -> bool {
+        let comes_next = interval.start == self.told && interval.start.saturating_add(interval.duration) <= latest;
+        comes_next && is_planned(interval, &plan.phases, plan.interval)
     }
 
     fn trip(&mut self, sent_ns: u64, received_ns: u64, there_ns: u64) {

@@ -3,6 +3,7 @@
 //! The other end may be anything that answers where an agent was expected, so nothing is believed of it: a length is
 //! bounded, memory grows only with bytes that have come, and what follows a broken frame is not looked at.
 
+use dyno_text::one_line;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
@@ -22,6 +23,9 @@ pub enum FrameError {
     /// What comes is no frame.
     #[error("what came is not what dyno agents and their controllers say to each other (a message of {0} bytes)")]
     TooLong(u32),
+    /// What comes is text, such as that of a shell; this is how it begins.
+    #[error("what came is not what dyno agents and their controllers say to each other, but text: {0}")]
+    Text(String),
     /// Its content is no message.
     #[error("what came is not what dyno agents and their controllers say to each other: {0}")]
     Unreadable(postcard::Error),
@@ -68,9 +72,14 @@ pub fn read<M: DeserializeOwned>(input: &mut impl Read, buffer: &mut Vec<u8>) ->
             Err(error) => return Err(FrameError::Broken(error)),
         }
     }
-    let length = u32::from_le_bytes(length);
+    let begin = length;
+    let length = u32::from_le_bytes(begin);
     if length > MOST_BYTES {
-        return Err(FrameError::TooLong(length));
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        return Err(match begin.iter().all(is_text) {
+            true => FrameError::Text(text(&begin, input)),
+            false => FrameError::TooLong(length),
+        });
     }
     buffer.clear();
     // This makes room as bytes come, not for as many as are promised.
@@ -83,4 +92,12 @@ pub fn read<M: DeserializeOwned>(input: &mut impl Read, buffer: &mut Vec<u8>) ->
         0 => Ok(message),
         rest => Err(FrameError::Trailing(rest)),
     }
+}
+
+/// The line that begins so, as far as it has come with its begin.
+fn text(begin: &[u8], input: &mut impl Read) -> String {
+    let mut rest = [0; 200];
+    // Without the rest the begin is all that is known.
+    let read = input.read(&mut rest).unwrap_or(0);
+    one_line(&String::from_utf8_lossy(&[begin, &rest[..read]].concat()), 80)
 }

@@ -494,6 +494,11 @@ fn whatever_is_no_agent_is_refused() {
         error.to_string()
     };
     let said = speaks(b"Welcome to b!\nLast login: yesterday\n".to_vec());
+    assert!(
+        said.ends_with("but text: Welcome to b! Last login: yesterday"),
+        "{said}"
+    );
+    let said = speaks(vec![0xff; 8]);
     assert!(said.contains("not what dyno agents"), "{said}");
     let mut pong = Vec::new();
     frame::write(&mut pong, &Report::Pong { sent_ns: 1, at_ns: 2 }).unwrap();

@@ -116,6 +116,30 @@ pub enum StartError {
         /// What it said.
         said: String,
     },
+    /// ssh has reached the host, where something failed.
+    #[error(
+        "{doing} failed on {host}: {said}. It takes a shell there, and a folder ~/.cache (or $XDG_CACHE_HOME) that can \
+         be written to"
+    )]
+    There {
+        /// The host.
+        host: String,
+        /// What was to be done.
+        doing: &'static str,
+        /// What was said there.
+        said: String,
+    },
+    /// What comes from the host begins with something else.
+    #[error(
+        "the shell of {host} prints text before what it executes ({said}): take it out of its start-up files for \
+         shells that are not interactive (scp and rsync fail there as well)"
+    )]
+    Greeting {
+        /// The host.
+        host: String,
+        /// The text.
+        said: String,
+    },
     /// Another kind of machine.
     #[error(
         "{host} is {theirs}, this machine {ours}: dyno copies its own program there, which needs the same system and \

@@ -11,6 +11,9 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+/// What an answer begins with. Whatever stands before it is not of the script.
+const ANSWER: &str = "dyno finds: ";
+
 /// What ssh is told beside the user's configuration: to ask nobody, and to give up after a while.
 const OPTIONS: [&str; 6] = [
     "-T",
@@ -23,23 +26,13 @@ const OPTIONS: [&str; 6] = [
 
 /// Starts an agent on a host with the program `dyno`, of which this is the hash.
 pub(super) fn start(host: &str, dyno: &Path, hash: &str) -> Result<Channel, StartError> {
-    let found = run(ssh(host, &look(hash)), host, "looking for its copy of dyno")?;
-    let (theirs, is_there) = match found.trim().rsplit_once(' ') {
-        Some((machine, "there")) => (machine, true),
-        Some((machine, "missing")) => (machine, false),
-        _ => {
-            return Err(StartError::Ssh {
-                host: host.to_owned(),
-                doing: "looking for its copy of dyno",
-                said: format!("it answered {:?}", one_line(&found, 200)),
-            });
-        }
-    };
+    let doing = "looking for its copy of dyno";
+    let (theirs, is_there) = answer(host, &run(ssh(host, &look(hash)), host, doing)?)?;
     let ours = machine();
     if theirs != ours {
         return Err(StartError::OtherMachine {
             host: host.to_owned(),
-            theirs: one_line(theirs, 80),
+            theirs: one_line(&theirs, 80),
             ours,
         });
     }
@@ -51,6 +44,27 @@ pub(super) fn start(host: &str, dyno: &Path, hash: &str) -> Result<Channel, Star
         run(command, host, "copying dyno")?;
     }
     Process::spawn(ssh(host, &format!("{}exec \"$f\" agent", place(hash)))).map_err(StartError::NoSsh)
+}
+
+/// What the machine is, and whether the copy is there.
+fn answer(host: &str, said: &str) -> Result<(String, bool), StartError> {
+    let host = host.to_owned();
+    let found = said.rsplit_once(ANSWER).and_then(|(before, answer)| {
+        let (machine, copy) = answer.lines().next()?.rsplit_once(' ')?;
+        Some((before.trim(), machine.to_owned(), copy == "there"))
+    });
+    match found {
+        Some(("", machine, is_there)) => Ok((machine, is_there)),
+        Some((before, ..)) => Err(StartError::Greeting {
+            host,
+            said: one_line(before, 80),
+        }),
+        None => Err(StartError::There {
+            host,
+            doing: "looking for its copy of dyno",
+            said: format!("it answered {:?}", one_line(said, 200)),
+        }),
+    }
 }
 
 fn unusable(dyno: &Path) -> impl Fn(io::Error) -> StartError {
@@ -80,7 +94,7 @@ fn place(hash: &str) -> String {
 /// Says what the machine is, and whether the copy is there.
 fn look(hash: &str) -> String {
     let place = place(hash);
-    format!("{place}if test -x \"$f\"; then w=there; else w=missing; fi; echo \"$(uname -sm) $w\"")
+    format!("{place}if test -x \"$f\"; then w=there; else w=missing; fi; echo \"{ANSWER}$(uname -sm) $w\"")
 }
 
 /// Takes the copy from the standard input: a whole one, or none.
@@ -121,17 +135,20 @@ fn run(mut command: Command, host: &str, doing: &'static str) -> Result<String, 
     let Output { status, stdout, stderr } = child
         .and_then(std::process::Child::wait_with_output)
         .map_err(StartError::NoSsh)?;
-    match status.success() {
-        true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        false => Err(StartError::Ssh {
-            host: host.to_owned(),
-            doing,
-            said: match one_line(String::from_utf8_lossy(&stderr).trim(), 300) {
-                said if said.is_empty() => status.to_string(),
-                said => said,
-            },
-        }),
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
+    let host = host.to_owned();
+    let said = match one_line(&String::from_utf8_lossy(&[stderr, stdout].concat()), 300) {
+        said if said.is_empty() => status.to_string(),
+        // A sentence goes on after it.
+        said => said.trim_end_matches('.').to_owned(),
+    };
+    // Any other code is that of the script.
+    Err(match status.code() {
+        Some(255) | None => StartError::Ssh { host, doing, said },
+        Some(_) => StartError::There { host, doing, said },
+    })
 }
 
 #[cfg(test)]
@@ -160,11 +177,11 @@ mod tests {
             let output = at_home(home.path(), script, b"");
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };
-        let missing = format!("{} missing", machine());
-        assert_eq!(said(&look("abc")), missing);
+        let found = |script: &str| answer("b", &said(script)).unwrap();
+        assert_eq!(found(&look("abc")), (machine(), false));
         // The connection broke on the way.
         assert!(!at_home(home.path(), &copy("abc", 20), b"#!/bin/sh\n").status.success());
-        assert_eq!(said(&look("abc")), missing);
+        assert_eq!(found(&look("abc")), (machine(), false));
         let folder = home.path().join(".cache/dyno/agents");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
         let program = b"#!/bin/sh\necho $1\n";
@@ -173,13 +190,26 @@ mod tests {
                 .status
                 .success()
         );
-        assert_eq!(said(&look("abc")), format!("{} there", machine()));
+        assert_eq!(found(&look("abc")), (machine(), true));
         assert_eq!(said(&format!("{}exec \"$f\" agent", place("abc"))), "agent");
         assert!(
             ![look("a"), copy("a", 1), place("a")]
                 .iter()
                 .any(|script| script.contains('\''))
         );
+    }
+
+    #[test]
+    fn what_a_shell_says_before_the_answer_is_not_of_it() {
+        let said = |text: &str| answer("b", text).unwrap_err().to_string();
+        assert_eq!(
+            said(&format!("Welcome to b\nHave fun {ANSWER}Linux x86_64 there\n")),
+            "the shell of b prints text before what it executes (Welcome to b Have fun): take it out of its start-up \
+             files for shells that are not interactive (scp and rsync fail there as well)"
+        );
+        assert!(said("Only SFTP here.\n").contains("it answered \"Only SFTP here.\""));
+        let with_blanks = format!("\n{ANSWER}Linux x86_64 missing\nbye\n");
+        assert_eq!(answer("b", &with_blanks).unwrap(), ("Linux x86_64".to_owned(), false));
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! Load hosts that are reached by ssh: a server of OpenSSH's on a free port, with keys of its own. Without such a
 //! server the cases say so and pass; `DYNO_REQUIRE_SSHD=1` turns its absence into a failure.
 
-use crate::support::{Desk, Ended, Home, Ssh, is_alive, run_folders, wait_for};
+use crate::support::{Desk, Ended, Home, Ssh, is_alive, run_folders, temporary, wait_for};
 use std::fs;
 use std::net::TcpListener;
 
 /// A server that has the names b and c.
 fn server() -> Option<Ssh> {
     let mut ssh = Ssh::new()?;
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    ssh.serve(&[], free, &[]);
-    ssh.name("b c", free);
+    serve(&mut ssh, "b c", &[]);
     Some(ssh)
+}
+
+/// Starts a server of this name, with these variables for whom logs in.
+fn serve(ssh: &mut Ssh, name: &str, variables: &[(&str, String)]) {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    ssh.serve(&[], free, variables);
+    ssh.name(name, free);
 }
 
 /// `dyno run` with this ssh.
@@ -57,9 +62,28 @@ fn other_hosts_get_a_copy_and_drive_their_part() {
 fn what_ssh_says_is_told() {
     let Some(ssh) = server() else { return };
     let (desk, home) = (Desk::new(), Home::new());
-    let ended = run(&ssh, &desk, &home, "pk-select --hosts nobody@b").expect(1);
-    ended
-        .says("load host b: ssh to nobody@b failed")
-        .says("Try: ssh nobody@b true");
+    run(&ssh, &desk, &home, "pk-select --hosts stranger@b")
+        .expect(1)
+        .says("load host b: ssh to stranger@b failed")
+        .says("(publickey). Try: ssh stranger@b true");
+    // What fails there is not ssh, which has nothing to be tried.
+    fs::remove_dir(ssh.cache()).unwrap();
+    fs::write(ssh.cache(), "").unwrap();
+    let ended = run(&ssh, &desk, &home, "pk-select --hosts b")
+        .expect(1)
+        .says("load host b: copying dyno failed on b: mkdir:")
+        .says("Not a directory. It takes a shell there");
+    assert!(!ended.stderr.contains("Try: ssh"), "{}", ended.stderr);
     assert_eq!(run_folders(&desk.archive()).len(), 0);
+}
+
+#[test]
+fn text_of_start_up_files_is_told_from_an_answer() {
+    let Some(mut ssh) = server() else { return };
+    let (desk, home, theirs) = (Desk::new(), Home::new(), temporary("home-"));
+    fs::write(theirs.path().join(".bashrc"), "echo Welcome to this host\n").unwrap();
+    serve(&mut ssh, "polite", &[("HOME", theirs.path().display().to_string())]);
+    run(&ssh, &desk, &home, "pk-select --hosts polite")
+        .expect(1)
+        .says("load host polite: the shell of polite prints text before what it executes (Welcome to this host)");
 }

@@ -36,13 +36,21 @@ impl Ssh {
         }
         // OpenSSH looks for its settings in the home of the user's entry, whatever HOME says.
         fs::create_dir(ssh.path("bin")).unwrap();
-        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", ssh.path("config"));
-        fs::write(ssh.path("bin/ssh"), script).unwrap();
-        fs::set_permissions(ssh.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+        ssh.before("");
         fs::create_dir(ssh.cache()).unwrap();
         // Where sshd separates its privileges; who may not make it has it already.
         let _ = fs::create_dir_all("/run/sshd");
         Some(ssh)
+    }
+
+    /// Has `ssh` do this first, with its words as a shell's.
+    pub fn before(&self, first: &str) {
+        let script = format!(
+            "#!/bin/sh\n{first}\nexec /usr/bin/ssh -F {} \"$@\"\n",
+            self.path("config")
+        );
+        fs::write(self.path("bin/ssh"), script).unwrap();
+        fs::set_permissions(self.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn path(&self, name: &str) -> String {

@@ -223,7 +223,7 @@ fn plain(word: &str) -> String {
 pub(crate) type Starting<'a> = Box<dyn FnOnce() -> Result<Channel, StartError> + Send + 'a>;
 
 /// Starts an agent on each host, with the program `dyno`: for each what waits for it. Nodes of a Ray cluster are begun
-/// with at once, the others when they are waited for. A raised `stop` ends the waiting for what Ray starts.
+/// with at once, the others when they are waited for. A raised `stop` ends the waiting.
 pub(crate) fn start<'a>(
     hosts: &'a [Host],
     dyno: &'a Path,
@@ -246,10 +246,10 @@ pub(crate) fn start<'a>(
     let mut coming = coming.into_iter();
     let each = hosts.iter().map(move |host| {
         let node = (host.place == Place::Ray).then(|| coming.next()).flatten();
-        let hash = hash.clone();
+        let (hash, stop) = (hash.clone(), stop.clone());
         let starting: Starting<'a> = Box::new(move || match (&host.place, node, hash) {
             (_, Some(node), _) => node.wait(),
-            (Place::Ssh(word), None, Some(hash)) => ssh::start(word, dyno, &hash),
+            (Place::Ssh(word), None, Some(hash)) => ssh::start(word, dyno, &hash, &stop),
             _ => {
                 let mut command = Command::new(dyno);
                 command.arg("agent");

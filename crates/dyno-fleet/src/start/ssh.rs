@@ -4,12 +4,19 @@
 
 use super::process::Process;
 use super::{Channel, StartError};
+use dyno_engine::Stop;
 use dyno_text::one_line;
+use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// How often it is looked whether an ssh has ended.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What an answer begins with. Whatever stands before it is not of the script.
 const ANSWER: &str = "dyno finds: ";
@@ -24,10 +31,10 @@ const OPTIONS: [&str; 6] = [
     "-oEscapeChar=none",
 ];
 
-/// Starts an agent on a host with the program `dyno`, of which this is the hash.
-pub(super) fn start(host: &str, dyno: &Path, hash: &str) -> Result<Channel, StartError> {
+/// Starts an agent on a host with the program `dyno`, of which this is the hash. A raised `stop` ends the waiting.
+pub(super) fn start(host: &str, dyno: &Path, hash: &str, stop: &Stop) -> Result<Channel, StartError> {
     let doing = "looking for its copy of dyno";
-    let (theirs, is_there) = answer(host, &run(ssh(host, &look(hash)), host, doing)?)?;
+    let (theirs, is_there) = answer(host, &run(ssh(host, &look(hash)), host, doing, stop)?)?;
     let ours = machine();
     if theirs != ours {
         return Err(StartError::OtherMachine {
@@ -41,7 +48,7 @@ pub(super) fn start(host: &str, dyno: &Path, hash: &str) -> Result<Channel, Star
         let size = file.metadata().map_err(unusable(dyno))?.len();
         let mut command = ssh(host, &copy(hash, size));
         command.stdin(file);
-        run(command, host, "copying dyno")?;
+        run(command, host, "copying dyno", stop)?;
     }
     Process::spawn(ssh(host, &format!("{}exec \"$f\" agent", place(hash)))).map_err(StartError::NoSsh)
 }
@@ -80,6 +87,8 @@ fn ssh(host: &str, script: &str) -> Command {
     // The scripts have no single quotes.
     command
         .args(OPTIONS)
+        // The terminal is dyno's.
+        .stdin(Stdio::null())
         .arg("--")
         .arg(host)
         .arg(format!("exec sh -c '{script}'"));
@@ -122,19 +131,30 @@ pub(super) fn hash(dyno: &Path) -> Result<String, StartError> {
     let mut file = File::open(dyno).map_err(unusable(dyno))?;
     let mut chunk = vec![0; 1 << 20];
     loop {
-        match io::Read::read(&mut file, &mut chunk).map_err(unusable(dyno))? {
+        match file.read(&mut chunk).map_err(unusable(dyno))? {
             0 => return Ok(hex::encode(digest.finalize())),
             read => digest.update(&chunk[..read]),
         }
     }
 }
 
-/// Runs a command to its end and gives what it has written.
-fn run(mut command: Command, host: &str, doing: &'static str) -> Result<String, StartError> {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Output { status, stdout, stderr } = child
-        .and_then(std::process::Child::wait_with_output)
-        .map_err(StartError::NoSsh)?;
+/// Runs a command to its end, or until `stop` is raised, and gives what it has written.
+fn run(mut command: Command, host: &str, doing: &'static str, stop: &Stop) -> Result<String, StartError> {
+    // In a process group of its own: keys that stop dyno are for dyno alone, which ends it then.
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().map_err(StartError::NoSsh)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (status, stdout, stderr) = std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| all_of(stdout));
+        let stderr = scope.spawn(|| all_of(stderr));
+        let status = ended(&mut child, stop)?;
+        // Neither panics.
+        Ok::<_, StartError>((
+            status,
+            stdout.join().unwrap_or_default(),
+            stderr.join().unwrap_or_default(),
+        ))
+    })?;
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
@@ -151,10 +171,37 @@ fn run(mut command: Command, host: &str, doing: &'static str) -> Result<String, 
     })
 }
 
+/// What a stream has to say, as far as it can be read.
+fn all_of(stream: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut stream) = stream {
+        // What came before it broke is worth telling.
+        let _ = stream.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+/// How a child ended by itself; a raised `stop` ends it.
+fn ended(child: &mut Child, stop: &Stop) -> Result<ExitStatus, StartError> {
+    loop {
+        if let Some(status) = child.try_wait().map_err(StartError::NoSsh)? {
+            return Ok(status);
+        }
+        if stop.requested() {
+            // With what it has started to get there. Who has ended needs no end.
+            let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+            let _ = child.wait();
+            return Err(StartError::Stopped);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::process::Output;
 
     /// The scripts with this shell, as if ssh had led to it.
     fn at_home(home: &Path, script: &str, input: &[u8]) -> Output {

@@ -1,7 +1,8 @@
 //! Load hosts that are reached by ssh: a server of OpenSSH's on a free port, with keys of its own. Without such a
 //! server the cases say so and pass; `DYNO_REQUIRE_SSHD=1` turns its absence into a failure.
 
-use crate::support::{Desk, Ended, Home, Ssh, is_alive, run_folders, temporary, wait_for};
+use crate::support::{Desk, Ended, Home, Running, Ssh, is_alive, run_folders, temporary, wait_for};
+use rustix::process::Signal;
 use std::fs;
 use std::net::TcpListener;
 
@@ -65,7 +66,7 @@ fn what_ssh_says_is_told() {
     run(&ssh, &desk, &home, "pk-select --hosts stranger@b")
         .expect(1)
         .says("load host b: ssh to stranger@b failed")
-        .says("(publickey). Try: ssh stranger@b true");
+        .says("). Try: ssh stranger@b true");
     // What fails there is not ssh, which has nothing to be tried.
     fs::remove_dir(ssh.cache()).unwrap();
     fs::write(ssh.cache(), "").unwrap();
@@ -86,4 +87,34 @@ fn text_of_start_up_files_is_told_from_an_answer() {
     run(&ssh, &desk, &home, "pk-select --hosts polite")
         .expect(1)
         .says("load host polite: the shell of polite prints text before what it executes (Welcome to this host)");
+}
+
+#[test]
+fn a_copy_under_way_ends_when_dyno_is_told_to() {
+    let Some(ssh) = server() else { return };
+    let (desk, home) = (Desk::new(), Home::new());
+    // A network that takes its time.
+    ssh.before(&format!(
+        "case \"$*\" in *'cat >'*) echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600;; esac",
+        desk.path().join("copying").display()
+    ));
+    // As `kill` does, and as a terminal's keys do.
+    for to_all in [false, true] {
+        let mut command = desk.command_embedded(&home, "pk-select --hosts b");
+        ssh.for_command(&mut command);
+        let running = Running::start(command);
+        let mut copying = None;
+        wait_for("the copy", || {
+            let pid = fs::read_to_string(desk.path().join("copying"));
+            copying = pid.ok().map(|pid| pid.trim().parse::<u32>().unwrap());
+            copying.is_some()
+        });
+        match to_all {
+            false => running.signal(Signal::INT),
+            true => running.signal_group(Signal::INT),
+        }
+        running.end().expect(1).says("stopped before anything was measured");
+        assert!(!is_alive(copying.unwrap()));
+        fs::remove_file(desk.path().join("copying")).unwrap();
+    }
 }

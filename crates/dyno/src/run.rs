@@ -95,8 +95,11 @@ fn plan(name: &str, arguments: &RunArguments, environment: Environment<'_>) -> R
         }
         (None, None) => arguments.hosts.clone(),
     };
-    if !hosts.is_empty() {
-        experiment.drive_from(hosts)?;
+    if !hosts.is_empty() && experiment.drive_from(hosts)? {
+        say::aside(
+            "note: the shares that the file has under [load] are of its own hosts; those of the command line share \
+             the load by their cores",
+        );
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let repetitions = arguments.repeat.map(|times| times as usize);

@@ -220,16 +220,16 @@ impl Experiment {
     }
 
     /// Says which hosts drive the load, whatever the file says: each is `local`, `ray`, or what ssh is given. They
-    /// share it by their cores.
+    /// share it by their cores. Gives whether the file has shares, which are of its own hosts.
     ///
     /// # Errors
     ///
     /// One of them names no host.
-    pub fn drive_from(&mut self, hosts: Vec<String>) -> Result<(), HostError> {
+    pub fn drive_from(&mut self, hosts: Vec<String>) -> Result<bool, HostError> {
         dyno_fleet::start::hosts(hosts.iter().map(String::as_str))?;
         self.load_hosts.hosts = hosts;
-        self.load_hosts.shares.clear();
-        Ok(())
+        let shares = std::mem::take(&mut self.load_hosts.shares);
+        Ok(!shares.is_empty())
     }
 
     /// Says which Ray cluster nodes among these hosts are of, and where their agents dial in.

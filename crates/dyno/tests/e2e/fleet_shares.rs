@@ -93,6 +93,9 @@ fn each_workload_is_driven_by_its_hosts() {
         .expect(1)
         .says("`write.hosts` cannot be `local`");
     refused("--set hosts=some", "expected how many of the load hosts, or 0");
+    desk.embedded(&home, "two.toml --set workload=read --local-agents 3 --dry-run")
+        .expect(0)
+        .says("note: the shares that the file has under [load] are of its own hosts");
     // Without hosts dyno drives all of it.
     desk.embedded(&home, "two.toml --set hosts=0").expect(0);
     assert!(run_folders(&desk.archive())[3].record()["load_hosts"].is_null());

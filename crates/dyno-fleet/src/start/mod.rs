@@ -6,7 +6,6 @@ mod ray;
 mod ssh;
 
 use dyno_engine::Stop;
-use dyno_text::one_line;
 use process::Process;
 pub use ray::{Cluster, Ray, RayError, check_ray};
 use std::collections::HashMap;
@@ -158,7 +157,7 @@ pub enum StartError {
 /// A word that names no host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{word}` names no load host: give `local`, `ray`, or what ssh is given, such as user@host, without blanks and \
+    "{word:?} names no load host: give `local`, `ray`, or what ssh is given, such as user@host, without blanks and \
      options"
 )]
 pub struct HostError {
@@ -177,7 +176,7 @@ pub fn hosts<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Host>, 
         let is_odd = |character: char| character.is_whitespace() || character.is_control();
         if word.is_empty() || word.starts_with('-') || word.chars().any(is_odd) {
             return Err(HostError {
-                word: one_line(word, 80),
+                word: word.chars().take(80).collect(),
             });
         }
         let place = match *word {

@@ -2,6 +2,7 @@
 
 use super::value::{age, assignment, percent};
 use super::{ArchiveArgument, PipelineArguments};
+use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use dyno_archive::plan::{ErrorLimit, OnFailure, Size};
 use dyno_archive::{LoadDimension, LoadLimit};
@@ -94,6 +95,7 @@ pub struct RunArguments {
         long,
         value_name = "HOST[,HOST]",
         value_delimiter = ',',
+        value_parser = StringValueParser::new().map(|host| host.trim().to_owned()),
         conflicts_with = "local_agents"
     )]
     pub hosts: Vec<String>,

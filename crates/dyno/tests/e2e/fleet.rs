@@ -1,6 +1,6 @@
 //! Loads that agents drive: processes of this machine.
 
-use crate::support::{Desk, Home, Running, database, is_alive, run_folders, wait_for};
+use crate::support::{Desk, Ended, Home, Running, database, is_alive, run_folders, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -177,6 +177,9 @@ fn what_agents_cannot_do_is_refused_in_words() {
         "--cpus names CPUs of one machine",
     );
     refused("pk-select --hosts=-oProxyCommand=x", "names no load host");
+    let hosts = |hosts: &str| Ended::of(&mut desk.command(["run", "pk-select", "--dry-run", "--hosts", hosts]));
+    hosts(" local , me@b").expect(0).shows("me@b");
+    hosts("local,a b").expect(1).says("\"a b\" names no load host");
     desk.file(
         "l.toml",
         "title = \"t\"\n[load]\nhosts = [\"local\"]\nshares = [1, 2]\n[[workload]]\nscript = \"select 1;\"\n",

@@ -109,12 +109,24 @@ pub struct RunArguments {
     pub ray: Option<String>,
 
     /// From so many of them [default: all]
-    #[arg(long, value_name = "N", requires = "ray", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "ray",
+        conflicts_with_all = ["hosts", "local_agents"],
+        value_parser = clap::value_parser!(u16).range(1..=1024)
+    )]
     pub agents: Option<u16>,
 
     /// Where they connect to: an address of this machine that they can reach, and a port [default: the address from
     /// which the cluster is reached, any port]
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "ray")]
+    // What is required is not missed where it conflicts with what is there.
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        requires = "ray",
+        conflicts_with_all = ["hosts", "local_agents"]
+    )]
     pub listen: Option<SocketAddr>,
 
     /// Bind the load's threads to these CPUs in turn, one CPU per thread, for example 0-3,6 [default: none]

@@ -177,6 +177,13 @@ fn what_agents_cannot_do_is_refused_in_words() {
         "--cpus names CPUs of one machine",
     );
     refused("pk-select --hosts=-oProxyCommand=x", "names no load host");
+    for hosts in ["--hosts local", "--local-agents 2"] {
+        refused(
+            &format!("pk-select {hosts} --listen 127.0.0.1:7000"),
+            "cannot be used with",
+        );
+        refused(&format!("pk-select {hosts} --agents 2"), "cannot be used with");
+    }
     let hosts = |hosts: &str| Ended::of(&mut desk.command(["run", "pk-select", "--dry-run", "--hosts", hosts]));
     hosts(" local , me@b").expect(0).shows("me@b");
     hosts("local,a b").expect(1).says("\"a b\" names no load host");

@@ -19,8 +19,8 @@ pub(super) enum OnHosts {
     All,
     /// One for each instance of the workload's server, and the first again after the last.
     InTurn,
-    /// These.
-    These(Vec<HostWord>),
+    /// These, each with the file and the line that say so.
+    These(Vec<(HostWord, String)>),
 }
 
 /// What stands for a load host in a workload.
@@ -37,11 +37,13 @@ pub(super) struct CellHosts {
     hosts: LoadHosts,
     /// Whether dyno itself is to drive the load, whatever hosts there are.
     is_left_out: bool,
+    /// Whether they take the place of others that the file has.
+    are_replaced: bool,
 }
 
 impl CellHosts {
-    /// The first `number` of these; `None`: all.
-    pub fn of(mut all: LoadHosts, number: Option<usize>) -> Result<Self, SetError> {
+    /// The first `number` of these; `None`: all. `are_replaced` says whether the file has others.
+    pub fn of(mut all: LoadHosts, number: Option<usize>, are_replaced: bool) -> Result<Self, SetError> {
         let named = hosts(all.hosts.iter().map(String::as_str)).map_err(|error| refused("hosts", "", &error))?;
         // A host has the name that it has among all, whichever of them a cell has.
         all.names = named.into_iter().map(|host| host.name).collect();
@@ -60,6 +62,7 @@ impl CellHosts {
         Ok(Self {
             hosts: all,
             is_left_out: number == Some(0),
+            are_replaced,
         })
     }
 
@@ -73,11 +76,11 @@ impl CellHosts {
         let OnHosts::These(words) = on else {
             return Ok(Vec::new());
         };
-        let by_number = |word: &HostWord| matches!(word, HostWord::Number(_));
+        let by_number = |(word, _): &(HostWord, String)| matches!(word, HostWord::Number(_));
         if self.hosts.names.is_empty() && (self.is_left_out || words.iter().all(by_number)) {
             return Ok(Vec::new());
         }
-        let places = words.iter().map(|word| {
+        let places = words.iter().map(|(word, line)| {
             let (place, shown) = match word {
                 HostWord::Number(number) => (number.checked_sub(1), number.to_string()),
                 HostWord::Name(name) => {
@@ -97,7 +100,15 @@ impl CellHosts {
                     0 => NO_HOSTS.to_owned(),
                     number => format!("the load hosts here are 1 to {number}: {}", self.hosts.names.join(", ")),
                 };
-                refused(&format!("{workload}.hosts"), &shown, &reason)
+                let replaced = match self.are_replaced {
+                    true => " (those of the command line, which take the place of those under [load])",
+                    false => "",
+                };
+                refused(
+                    &format!("{workload}.hosts"),
+                    &shown,
+                    &format!("(at {line}) {reason}{replaced}"),
+                )
             })
         });
         // In their order, and each once.
@@ -135,5 +146,43 @@ fn refused(name: &str, value: &str, reason: &dyn std::fmt::Display) -> SetError 
         name: name.to_owned(),
         value: value.to_owned(),
         reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test's helpers fail as tests do")]
+mod tests {
+    use crate::experiment::Experiment;
+    use dyno_archive::plan::Size;
+    use std::path::Path;
+
+    const FILE: &str = "title = \"t\"\n[load]\nhosts = [\"me@a\", \"b\"]\nshares = [1, 2]\n[[workload]]\n\
+                        clients = 3\nscript = \"select 1\"\n";
+
+    /// Why an experiment that ends so cannot be measured, with these hosts of the command line and values.
+    fn refused(end: &str, hosts: &[&str], set: &[(&str, &str)]) -> String {
+        let mut experiment = Experiment::parse(Path::new("mine.toml"), &format!("{FILE}{end}")).unwrap();
+        if !hosts.is_empty() {
+            let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+            assert!(experiment.drive_from(hosts).unwrap());
+        }
+        let set = set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let set: Vec<_> = set.collect();
+        experiment.plan(Size::Full, &set, None, 7, 4).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_that_is_not_there_is_told_with_its_place() {
+        assert_eq!(
+            refused("hosts = [\"a\",\n\"c\"]\n", &[], &[]),
+            "`main.hosts` cannot be `c`: (at mine.toml:9) the load hosts here are 1 to 2: a, b"
+        );
+        assert_eq!(
+            refused("hosts = [\"b\"]\n", &["c", "local"], &[]),
+            "`main.hosts` cannot be `b`: (at mine.toml:8) the load hosts here are 1 to 2: c, local (those of the \
+             command line, which take the place of those under [load])"
+        );
     }
 }

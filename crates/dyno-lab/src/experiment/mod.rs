@@ -83,6 +83,8 @@ pub struct Experiment {
     interval: Duration,
     grace: Duration,
     load_hosts: LoadHosts,
+    /// Whether these take the place of others that the file has.
+    hosts_replaced: bool,
     /// How many of these drive it, from the first; `None`: all.
     hosts: Option<usize>,
     stages: Vec<StagePlan>,
@@ -227,6 +229,7 @@ impl Experiment {
     /// One of them names no host.
     pub fn drive_from(&mut self, hosts: Vec<String>) -> Result<bool, HostError> {
         dyno_fleet::start::hosts(hosts.iter().map(String::as_str))?;
+        self.hosts_replaced = !self.load_hosts.is_empty();
         self.load_hosts.hosts = hosts;
         let shares = std::mem::take(&mut self.load_hosts.shares);
         Ok(!shares.is_empty())

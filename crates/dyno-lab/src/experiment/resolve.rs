@@ -104,7 +104,7 @@ impl Experiment {
         });
         let metrics = metrics.collect();
         let runs = |name: &String| selected.is_empty() || selected.contains(name);
-        let hosts = CellHosts::of(self.load_hosts, self.hosts)?;
+        let hosts = CellHosts::of(self.load_hosts, self.hosts, self.hosts_replaced)?;
         let (further, instances) = servers::further(self.servers, &parameters, size, cores)?;
         let checks = servers::asked(checks, "check", |check| &mut check.question, &instances)?;
         let outputs = servers::asked(outputs, "output", |output| output, &instances)?;

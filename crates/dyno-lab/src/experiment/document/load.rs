@@ -78,7 +78,7 @@ impl Reader<'_> {
         }
         let mut words = Vec::new();
         for value in list(self.source, value, "hosts", "a list of load hosts, or \"in turn\"")? {
-            words.push(match scalar(self.source, "hosts", value)? {
+            let word = match scalar(self.source, "hosts", value)? {
                 Value::Text(name) => HostWord::Name(name),
                 Value::Integer(number) if (1..=MOST_HOSTS).contains(&number) => {
                     HostWord::Number(usize::try_from(number).unwrap_or(usize::MAX))
@@ -88,7 +88,9 @@ impl Reader<'_> {
                     let help = "expected a name, or a place in the list of hosts, from 1";
                     return Err(self.source.complain(value.span(), message, help));
                 }
-            });
+            };
+            // Whether it is there depends on the command line, which is not known yet.
+            words.push((word, self.source.line_of(&value.span())));
         }
         if words.is_empty() {
             let help = "name the hosts that drive the workload, or leave it out: then all do";

@@ -107,6 +107,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         grace: GRACE,
         interval: Duration::from_secs(1),
         load_hosts: LoadHosts::default(),
+        hosts_replaced: false,
         hosts: None,
         stages: Vec::new(),
         metrics: IndexMap::new(),

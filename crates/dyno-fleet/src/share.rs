@@ -30,16 +30,29 @@ pub struct WorkloadShare {
 /// A load that cannot be shared out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
-    /// Some host would have nothing to do.
+    /// Some host would have nothing to do, as no workload that is for it has a client for each of its hosts.
     #[error(
-        "load host {host} of {hosts} would have nothing to do: no workload has a client for each of its hosts; use \
-         fewer hosts or more clients"
+        "load host {host} of {hosts} would have nothing to do: the workload {workload} has {} for {on} hosts; give it \
+         more clients, or {clients} of the hosts at most",
+        clients_of(*clients)
     )]
     Idle {
         /// Its number, from 1.
         host: usize,
         /// How many hosts.
         hosts: usize,
+        /// Of these workloads the one with the most clients.
+        workload: String,
+        /// How many it has.
+        clients: usize,
+        /// How many hosts are to drive it.
+        on: usize,
+    },
+    /// Some host would have nothing to do, as no workload is for it.
+    #[error("load host {host} would have nothing to do: no workload is for it; leave it out")]
+    Unused {
+        /// Its number, from 1.
+        host: usize,
     },
     /// CPUs were named, of which each host has its own.
     #[error("--cpus names CPUs of one machine: leave it out with several load hosts")]
@@ -54,23 +67,38 @@ pub enum ShareError {
     },
 }
 
-/// Makes sure that each of so many hosts has something to do. Of each workload come its clients, and the places of the
-/// hosts that drive it; none: all.
+fn clients_of(number: usize) -> String {
+    format!("{number} client{}", if number == 1 { "" } else { "s" })
+}
+
+/// Makes sure that each of so many hosts has something to do. Of each workload come its name, its clients, and the
+/// places of the hosts that drive it; none: all.
 ///
 /// # Errors
 /// One has not.
 pub fn check_hosts<'a>(
     hosts: usize,
-    workloads: impl Iterator<Item = (usize, &'a [usize])> + Clone,
+    workloads: impl Iterator<Item = (&'a str, usize, &'a [usize])> + Clone,
 ) -> Result<(), ShareError> {
     for host in 0..hosts {
-        let gives_one = |(clients, on): (usize, &[usize])| match on {
-            [] => clients >= hosts,
-            on => clients >= on.len() && on.contains(&host),
-        };
-        if !workloads.clone().any(gives_one) {
-            return Err(ShareError::Idle { host: host + 1, hosts });
+        let own = workloads
+            .clone()
+            .filter(|(_, _, on)| on.is_empty() || on.contains(&host))
+            .map(|(workload, clients, on)| (workload, clients, if on.is_empty() { hosts } else { on.len() }));
+        if own.clone().any(|(_, clients, on)| clients >= on) {
+            continue;
         }
+        let host = host + 1;
+        return Err(match own.max_by_key(|(_, clients, _)| *clients) {
+            Some((workload, clients, on)) => ShareError::Idle {
+                host,
+                hosts,
+                workload: workload.to_owned(),
+                clients,
+                on,
+            },
+            None => ShareError::Unused { host },
+        });
     }
     Ok(())
 }
@@ -90,8 +118,9 @@ pub fn share_out(plan: &mut LoadPlan, weights: &[f64], on: &[Vec<usize>]) -> Res
         return Err(ShareError::Weights { given: hosts, hosts });
     }
     let on = |workload: usize| on.get(workload).map_or(&[][..], Vec::as_slice);
-    let clients = plan.workloads.iter().map(|workload| workload.clients);
-    check_hosts(hosts, clients.enumerate().map(|(place, clients)| (clients, on(place))))?;
+    let workloads = plan.workloads.iter().enumerate();
+    let workloads = workloads.map(|(place, workload)| (workload.name.as_str(), workload.clients, on(place)));
+    check_hosts(hosts, workloads)?;
     let mut shares = vec![Vec::new(); hosts];
     for (place, workload) in plan.workloads.iter_mut().enumerate() {
         let drives = |host: usize| on(place).is_empty() || on(place).contains(&host);
@@ -176,18 +205,26 @@ mod tests {
 
     #[test]
     fn a_host_with_nothing_to_do_is_refused() {
-        let check = |hosts, workloads: &[(usize, &[usize])]| check_hosts(hosts, workloads.iter().copied());
-        assert_eq!(check(2, &[(2, &[]), (1, &[])]), Ok(()));
+        let check = |hosts, workloads: &[(&str, usize, &[usize])]| {
+            let checked = check_hosts(hosts, workloads.iter().copied());
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(check(2, &[("a", 2, &[]), ("b", 1, &[])]), Ok(()));
         assert_eq!(
-            check(2, &[(1, &[]), (1, &[])]),
-            Err(ShareError::Idle { host: 1, hosts: 2 })
+            check(9, &[("a", 3, &[]), ("b", 8, &[])]).unwrap_err(),
+            "load host 1 of 9 would have nothing to do: the workload b has 8 clients for 9 hosts; give it more \
+             clients, or 8 of the hosts at most"
         );
-        assert_eq!(check(3, &[(1, &[0]), (2, &[1, 2])]), Ok(()));
+        assert_eq!(check(3, &[("a", 1, &[0]), ("b", 2, &[1, 2])]), Ok(()));
         assert_eq!(
-            check(3, &[(1, &[0]), (1, &[1, 2])]),
-            Err(ShareError::Idle { host: 2, hosts: 3 })
+            check(3, &[("a", 1, &[0]), ("b", 1, &[1, 2])]).unwrap_err(),
+            "load host 2 of 3 would have nothing to do: the workload b has 1 client for 2 hosts; give it more \
+             clients, or 1 of the hosts at most"
         );
-        assert_eq!(check(2, &[(9, &[1])]), Err(ShareError::Idle { host: 1, hosts: 2 }));
+        assert_eq!(
+            check(2, &[("a", 9, &[1])]).unwrap_err(),
+            "load host 1 would have nothing to do: no workload is for it; leave it out"
+        );
     }
 
     proptest! {

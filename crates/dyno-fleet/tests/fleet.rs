@@ -531,7 +531,7 @@ fn whatever_is_no_controller_is_refused() {
 fn what_cannot_be_shared_is_refused_in_words() {
     let mut plan = quick(2, 1_000);
     let error = share_out(&mut plan, &[1.0, 1.0, 1.0], &[]).unwrap_err();
-    assert!(matches!(error, ShareError::Idle { host: 1, hosts: 3 }));
+    assert!(matches!(error, ShareError::Idle { host: 1, hosts: 3, .. }));
     assert!(matches!(
         share_out(&mut plan, &[1.0, 0.0], &[]),
         Err(ShareError::Weights { .. })

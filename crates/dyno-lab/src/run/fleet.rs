@@ -62,7 +62,10 @@ pub(super) struct Driven {
 /// Makes sure that the hosts of an experiment can drive it, as far as that can be seen without them.
 pub(super) fn check(experiment: &Resolved) -> Result<(), FleetError> {
     let workloads = experiment.workloads.iter();
-    let workloads = workloads.map(|workload| (workload.clients, workload.load_hosts.as_slice()));
+    let workloads = workloads.map(|workload| {
+        let on = workload.load_hosts.as_slice();
+        (workload.name.as_str(), workload.clients, on)
+    });
     Ok(check_hosts(experiment.load_hosts.hosts.len(), workloads)?)
 }
 

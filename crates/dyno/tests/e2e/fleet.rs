@@ -169,8 +169,8 @@ fn what_agents_cannot_do_is_refused_in_words() {
     let (desk, home) = (Desk::new(), Home::new());
     let refused = |words: &str, said: &str| desk.embedded(&home, words).expect(1).says(said);
     refused(
-        "pk-select --local-agents 2 --set clients=1",
-        "load host 1 of 2 would have nothing to do",
+        "pk-select --local-agents 9 --set clients=8",
+        "load host 1 of 9 would have nothing to do: the workload select has 8 clients for 9 hosts",
     );
     refused(
         "pk-select --local-agents 2 --cpus 0",

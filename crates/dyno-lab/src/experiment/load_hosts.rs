@@ -185,4 +185,15 @@ mod tests {
              command line, which take the place of those under [load])"
         );
     }
+
+    #[test]
+    fn fewer_hosts_than_levels_are_told_with_those_that_can_be() {
+        let levels = "[factors]\nhosts = [0, 1, 2]\n";
+        assert_eq!(
+            refused(levels, &["local"], &[]),
+            "hosts=2 cannot be measured: `hosts` cannot be `2`: 1 load hosts are named\n\
+             Measure with as many as there are: --set hosts=0,1"
+        );
+        assert!(refused("", &[], &[("hosts", "3,4")]).ends_with("--set hosts=2"));
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) use named::NamedLevels;
 pub(crate) use placeholder::{substitute, unknown as unknown_placeholder};
 pub(crate) use servers::checked;
 pub use set::SetError;
-pub(crate) use set::TARGET;
+pub(crate) use set::{HOSTS, TARGET};
 
 use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;

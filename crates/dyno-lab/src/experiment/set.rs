@@ -41,7 +41,7 @@ pub(crate) const LOCALE: &str = "locale";
 /// Names those of the workloads that run.
 pub(super) const WORKLOAD: &str = "workload";
 /// Names how many load hosts drive the workloads.
-pub(super) const HOSTS: &str = "hosts";
+pub(crate) const HOSTS: &str = "hosts";
 /// Begins the name of a server setting, listed in the file or not.
 pub(super) const SETTINGS: &str = "settings";
 /// Begins the name of a stage's value.

@@ -2,7 +2,7 @@
 
 use crate::experiment::plan::range::{Given, given};
 use crate::experiment::plan::{Design, MOST_RUNS, PlanError, order};
-use crate::experiment::{Experiment, SetError, TARGET};
+use crate::experiment::{Experiment, HOSTS, SetError, TARGET};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, Resolved, Size, Value};
 use dyno_target::target::{without_secrets, word_without_secrets};
 use dyno_text::{HIDDEN, is_secret};
@@ -126,8 +126,9 @@ impl Experiment {
         let base = self.without_design();
         let resolved = |everywhere: &[&str]| {
             let cell = |levels: &Levels| {
+                let cell = base.cell(levels, size, fixed, everywhere, cores);
                 Ok(Cell {
-                    experiment: base.cell(levels, size, fixed, everywhere, cores)?,
+                    experiment: cell.map_err(|error| self.with_fewer_hosts(error))?,
                     levels: self.shown(levels.clone()),
                 })
             };
@@ -287,6 +288,30 @@ impl Experiment {
                 cell: levels.iter().map(level).collect::<Vec<_>>().join(", "),
                 cause,
             },
+        }
+    }
+
+    /// The same error with the numbers of load hosts that can be, if it is about one that cannot.
+    fn with_fewer_hosts(&self, error: PlanError) -> PlanError {
+        let there = self.load_hosts.hosts.len();
+        let levels = self.design.factors.get(HOSTS);
+        match (error, levels) {
+            (PlanError::Cell { cell, cause }, Some(levels))
+                if there > 0 && matches!(&cause, SetError::Invalid { name, .. } if name == HOSTS) =>
+            {
+                let can_be = |level: &&String| level.parse().is_ok_and(|number: usize| number <= there);
+                let possible: Vec<_> = levels.iter().filter(can_be).cloned().collect();
+                let possible = match possible.is_empty() {
+                    true => there.to_string(),
+                    false => possible.join(","),
+                };
+                PlanError::TooFewHosts {
+                    cell,
+                    cause: Box::new(cause),
+                    possible,
+                }
+            }
+            (error, _) => error,
         }
     }
 

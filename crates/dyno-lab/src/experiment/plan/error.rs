@@ -29,6 +29,16 @@ pub enum PlanError {
         /// Why not.
         cause: SetError,
     },
+    /// A cell wants more load hosts than there are.
+    #[error("{cell} cannot be measured: {cause}\nMeasure with as many as there are: --set hosts={possible}")]
+    TooFewHosts {
+        /// Its levels.
+        cell: String,
+        /// Why not.
+        cause: Box<SetError>,
+        /// The levels of `hosts` that can be.
+        possible: String,
+    },
     /// Two factors say the same thing.
     #[error("the factors `{one}` and `{other}` both set `{name}`; keep only one of them")]
     Twice {

@@ -51,6 +51,9 @@ pub struct Versus {
     pub block_s: f64,
     /// How long both were measured together.
     pub measured_s: f64,
+    /// What to keep in mind of a difference, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A figure that is compared.

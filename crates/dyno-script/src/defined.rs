@@ -58,29 +58,23 @@ impl Script {
     pub fn check_defined(&self, defined: &Defined, symbols: &Symbols, quoted: bool) -> Result<(), ScriptError> {
         let missing = |id: &VariableId| !defined.has(*id, symbols);
         for command in self.commands() {
-            let mut used = Vec::new();
-            match command {
-                Command::Statement(statement) => used = in_statement(statement, quoted),
-                Command::Set(set) | Command::SetRandom(set) => in_expression(&set.expression, &mut used),
-                Command::If(condition) | Command::Elif(condition) => in_expression(&condition.expression, &mut used),
-                Command::Sleep(sleep) => {
-                    if let SleepTime::Variable { id, .. } = sleep.time {
-                        used.push(id);
-                    }
-                }
-                Command::Shell(shell) | Command::SetShell(shell) => {
-                    used.extend(shell.words.iter().filter_map(|word| match word {
-                        Word::Variable { id, .. } => Some(*id),
-                        Word::Literal(_) => None,
-                    }));
-                }
-                _ => {}
-            }
+            let used = used_by(command, quoted);
             if let Some(id) = used.into_iter().find(missing) {
                 return Err(self.undefined(command, symbols.name(id)));
             }
         }
         Ok(())
+    }
+
+    /// Whether any command of it uses the variable, be it in quotes or in a comment.
+    #[must_use]
+    pub fn uses(&self, name: &str, symbols: &Symbols) -> bool {
+        let uses = |id| {
+            self.commands()
+                .iter()
+                .any(|command| used_by(command, true).contains(&id))
+        };
+        symbols.lookup(name).is_some_and(uses)
     }
 
     fn undefined(&self, command: &Command, name: &str) -> ScriptError {
@@ -94,6 +88,29 @@ impl Script {
         let pgbench = format!("undefined variable \"{name}\"");
         self.source.script_error(range.start + at, None, message, pgbench)
     }
+}
+
+/// The variables that a command uses.
+fn used_by(command: &Command, quoted: bool) -> Vec<VariableId> {
+    let mut used = Vec::new();
+    match command {
+        Command::Statement(statement) => used = in_statement(statement, quoted),
+        Command::Set(set) | Command::SetRandom(set) => in_expression(&set.expression, &mut used),
+        Command::If(condition) | Command::Elif(condition) => in_expression(&condition.expression, &mut used),
+        Command::Sleep(sleep) => {
+            if let SleepTime::Variable { id, .. } = sleep.time {
+                used.push(id);
+            }
+        }
+        Command::Shell(shell) | Command::SetShell(shell) => {
+            used.extend(shell.words.iter().filter_map(|word| match word {
+                Word::Variable { id, .. } => Some(*id),
+                Word::Literal(_) => None,
+            }));
+        }
+        _ => {}
+    }
+    used
 }
 
 fn in_statement(statement: &Statement, quoted: bool) -> Vec<VariableId> {

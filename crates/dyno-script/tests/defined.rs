@@ -58,3 +58,19 @@ fn names_in_quotes_count_where_they_become_parameters() {
     }
     assert!(said("select '{a:b}';", true).is_some());
 }
+
+#[test]
+fn a_variable_is_used_wherever_its_name_stands() {
+    for (text, uses) in [
+        ("select 1;", false),
+        ("select :rowsier, 'rows', 1::rows;", false),
+        ("\\set rows 2", false),
+        ("\\set rows :rows * 2", true),
+        ("select ':rows';", true),
+        ("\\sleep :rows ms", true),
+    ] {
+        let mut symbols = Symbols::new();
+        let script = Script::parse("s.sql", text, &mut symbols).expect("it follows the language");
+        assert_eq!(script.uses("rows", &symbols), uses, "{text}");
+    }
+}

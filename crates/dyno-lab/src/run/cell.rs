@@ -255,6 +255,8 @@ impl Bench<'_> {
             return Err(RunError::NothingPlanned);
         };
         let experiment = &cell.experiment;
+        let notes = turns::notes(plan, self.stop);
+        notes.iter().for_each(|note| progress.note(note));
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         let all: Vec<&Ready> = std::iter::once(&ready).chain(&beside).collect();
         let first = plan.cells[0].experiment.workloads.len();
@@ -318,7 +320,8 @@ impl Bench<'_> {
         let recorders = [one.observer(), other.observer()];
         let mut observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
         let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
-        let (versus, blocks) = observer.known();
+        let (mut versus, blocks) = observer.known();
+        versus.notes = notes;
         drop(observer);
         let outcome = match driven {
             Ok(outcome) => outcome,

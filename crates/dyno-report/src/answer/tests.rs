@@ -25,6 +25,7 @@ fn known(answer: Verdict, ratios: &[(Measure, f64, f64, f64)]) -> Versus {
         more_blocks: Some(45),
         block_s: 2.0,
         measured_s: 200.0,
+        notes: Vec::new(),
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
         columns,
         rows: rows.collect(),
     };
-    let blocks = table(ratios).into_iter().chain([paragraph(HOW)]);
+    let notes = versus.notes.iter().map(paragraph);
+    let blocks = table(ratios).into_iter().chain(notes).chain([paragraph(HOW)]);
     section("versus", "Verdict", blocks.collect())
 }

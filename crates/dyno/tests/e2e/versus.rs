@@ -103,6 +103,7 @@ fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
     let known = known(&desk);
     // Equal ones: whatever else is found, they are not far apart.
     assert_ne!(known["blocks"], 0, "{}", ended.stderr);
+    assert_eq!(known["notes"], Value::Null);
     let runs = run_folders(&desk.archive());
     let settings: Vec<String> = runs
         .iter()
@@ -122,8 +123,16 @@ fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
 fn what_cannot_be_measured_in_turn_is_told_before_anything_is_done() {
     let desk = desk();
     let said = |words: &str| desk.dyno(&format!("versus waiting.toml {words}")).expect(1).stderr;
-    let error = said("--set ms=1,2,3");
-    assert!(error.contains("the plan has 3 cells"), "{error}");
+    let error = said("--set ms=1,2 --set unused=1,2,3");
+    assert!(
+        error.contains("the 2 values of ms and the 3 values of unused make 6"),
+        "{error}"
+    );
+    let error = said("--set ms=2,2");
+    assert!(
+        error.contains("nothing differs, so there are no two variants"),
+        "{error}"
+    );
     let error = said("--set work_mem=4MB,8MB --target postgres://u@127.0.0.1:1/d");
     assert!(error.contains("cannot have two settings at once"), "{error}");
     let error = said("--set target=embedded:18,embedded:mariadb");
@@ -156,7 +165,15 @@ fn a_signal_keeps_what_is_known_by_then() {
     });
     running.signal(Signal::INT);
     running.end().expect(2).says("Ending: what was measured is kept");
-    assert_eq!(known(&desk)["answer"], "unknown");
+    let known = known(&desk);
+    assert_eq!(known["answer"], "unknown");
+    // Nothing uses the parameter.
+    let note = known["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("Nothing uses unused, so both execute the same"),
+        "{note}"
+    );
+    desk.dyno("show").expect(0).shows("Nothing uses unused");
     let states: Vec<String> = run_folders(&desk.archive()).iter().map(|run| run.state()).collect();
     assert_eq!(states, ["incomplete", "incomplete"]);
 }

@@ -175,6 +175,7 @@ impl Judge {
             more_blocks: needed.map(|needed| needed.saturating_sub(blocks).max(1)),
             block_s: self.turns.slice.as_secs_f64() * BLOCK as f64,
             measured_s: self.turns.slice.as_secs_f64() * (self.blocks.len() * BLOCK) as f64,
+            notes: Vec::new(),
         };
         (versus, self.blocks.clone())
     }

@@ -4,10 +4,12 @@
 //! What one side did in its slices is kept as a run of its own, with intervals of what counts of each slice, so that
 //! everything that reads runs reads these. What both say about each other is kept beside them.
 
+mod differences;
 mod judge;
 mod sequence;
 mod together;
 
+pub(super) use differences::notes;
 pub use together::in_turns;
 pub(super) use together::one;
 
@@ -27,16 +29,21 @@ use std::time::Duration;
 pub enum TurnsError {
     /// There is another number of them.
     #[error(
-        "two variants are measured in turn, but the plan has {cells} cell{}: give one factor two values, such as --set \
-         target=embedded:17,embedded:18, and every other factor one",
-        if *cells == 1 { "" } else { "s" }
+        "two variants are measured in turn, but {} make {cells}: give one factor two values and every other one; \
+         several things that are to differ together can be the levels of one factor ([factors.profile] in the file)",
+        factors.join(" and ")
     )]
     NotTwo {
         /// How many.
         cells: usize,
+        /// What makes them: `the 3 values of clients`.
+        factors: Vec<String>,
     },
-    /// Both are the same.
-    #[error("the two variants are the same in everything that is measured")]
+    /// There is only one, or both are the same.
+    #[error(
+        "nothing differs, so there are no two variants: give one factor two different values, such as --set \
+         target=embedded:17,embedded:18. To measure something against itself, vary a parameter that nothing uses"
+    )]
     Alike,
     /// The experiment is none of which slices can be compared.
     #[error("this experiment cannot be measured in turn, because {why}; measure it with dyno run --repeat 5")]

@@ -3,7 +3,7 @@
 use super::TurnsError;
 use crate::experiment::checked;
 use dyno_archive::Turns;
-use dyno_archive::plan::{Cell, FurtherServer, Plan, PlannedRun, Resolved};
+use dyno_archive::plan::{Cell, Factor, FurtherServer, Plan, PlannedRun, Resolved};
 use dyno_target::target::{EMBEDDED, without_secrets};
 use std::time::Duration;
 
@@ -16,11 +16,7 @@ const LONGEST_NAME: usize = 40;
 /// There are not two cells, or they cannot be measured in turn.
 pub fn in_turns(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
     let mut plan = plan;
-    if plan.cells.len() != 2 {
-        return Err(TurnsError::NotTwo {
-            cells: plan.cells.len(),
-        });
-    }
+    two(&plan)?;
     for cell in &mut plan.cells {
         check(&cell.experiment)?;
         let slice = turns.slice;
@@ -48,6 +44,23 @@ fn planned(cell: &Cell, number: usize) -> PlannedRun {
         cell: cell.levels.clone(),
         repetition: 1,
     }
+}
+
+/// The two cells of a plan that has so many.
+fn two(plan: &Plan) -> Result<[&Cell; 2], TurnsError> {
+    match plan.cells.as_slice() {
+        [first, second] => Ok([first, second]),
+        [] | [_] => Err(TurnsError::Alike),
+        more => Err(TurnsError::NotTwo {
+            cells: more.len(),
+            factors: plan.factors.iter().filter_map(several).collect(),
+        }),
+    }
+}
+
+fn several(factor: &Factor) -> Option<String> {
+    let levels = factor.levels.len();
+    (levels > 1).then(|| format!("the {levels} values of {}", factor.name))
 }
 
 /// What cannot be measured in turn whatever it is beside.
@@ -79,11 +92,8 @@ fn check(experiment: &Resolved) -> Result<(), TurnsError> {
 /// The two cells of a plan in turns as one experiment, which is what is driven: the workloads of the first, then those
 /// of the second. It has one cell, without levels, and one run.
 pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
-    let (Some(turns), [first, second]) = (plan.turns, plan.cells.as_slice()) else {
-        return Err(TurnsError::NotTwo {
-            cells: plan.cells.len(),
-        });
-    };
+    let [first, second] = two(plan)?;
+    let turns = plan.turns.ok_or(TurnsError::Alike)?;
     let names = names([first, second]);
     let mut both = first.experiment.clone();
     let other = &second.experiment;
@@ -240,8 +250,14 @@ mod tests {
     #[test]
     fn what_cannot_be_measured_in_turn_is_told() {
         let said = |file: &str, set: &[(&str, &str)]| plan(file, set).unwrap_err().to_string();
-        assert!(said(FILE, &[]).contains("has 1 cell"), "{}", said(FILE, &[]));
-        assert!(said(FILE, &[("clients", "1,2,4")]).contains("has 3 cells"));
+        for same in [&[][..], &[("clients", "2,2")], &[("work_mem", "4MB")]] {
+            assert!(said(FILE, same).starts_with("nothing differs, so there are no two variants"));
+        }
+        let several = said(FILE, &[("clients", "1,2"), ("work_mem", "4MB,8MB")]);
+        assert!(
+            several.contains("the 2 values of clients and the 2 values of work_mem make 4:"),
+            "{several}"
+        );
         let stages =
             format!("{FILE}[[stage]]\nname = \"a\"\nlasts = \"1s\"\n[[stage]]\nname = \"b\"\nlasts = \"1s\"\n");
         assert!(said(&stages, &[("clients", "1,2")]).contains("it has stages"));

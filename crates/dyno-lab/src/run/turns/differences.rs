@@ -1,0 +1,128 @@
+//! What to keep in mind of a difference between two variants, as can be seen before anything is measured: that nothing
+//! of what is executed differs, or that the data does.
+
+use super::super::target::lexis;
+use super::super::workload;
+use dyno_archive::plan::{Data, Plan, Resolved};
+use dyno_engine::Stop;
+use dyno_load::Work;
+use dyno_target::target::product;
+
+/// A sentence for each.
+pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
+    let [first, others @ ..] = plan.cells.as_slice() else {
+        return Vec::new();
+    };
+    let factors: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let factors = factors.join(" and ");
+    let mut notes = Vec::new();
+    if others
+        .iter()
+        .any(|other| is_alike(&first.experiment, &other.experiment, stop))
+    {
+        notes.push(format!(
+            "Nothing uses {factors}, so both execute the same: a difference that is found is chance, or one between two \
+             equal servers. If that is not meant, have a script use :{factors}."
+        ));
+    }
+    if others
+        .iter()
+        .any(|other| has_other_data(&first.experiment, &other.experiment))
+    {
+        notes.push(format!(
+            "{factors} changes the data as well: a difference may come from that alone."
+        ));
+    }
+    notes
+}
+
+/// Whether they differ in nothing but parameters that no script uses.
+fn is_alike(one: &Resolved, other: &Resolved, stop: &Stop) -> bool {
+    let without = |experiment: &Resolved| Resolved {
+        parameters: Default::default(),
+        ..experiment.clone()
+    };
+    let changed = one
+        .parameters
+        .iter()
+        .filter(|(name, value)| other.parameters.get(*name) != Some(value));
+    let changed: Vec<&str> = changed.map(|(name, _)| name.as_str()).collect();
+    without(one) == without(other) && !uses_any(one, &changed, stop)
+}
+
+/// Whether a script uses one of these variables. What cannot be read is refused elsewhere.
+fn uses_any(experiment: &Resolved, names: &[&str], stop: &Stop) -> bool {
+    let works = workload::scripts(experiment, 1, |_| lexis(experiment), stop).unwrap_or_default();
+    works.iter().any(|work| match work {
+        Work::Scripts(scripts) => scripts.parse().is_ok_and(|parsed| {
+            let mut all = parsed.scripts.iter();
+            all.any(|(script, _)| names.iter().any(|name| script.uses(name, &parsed.symbols)))
+        }),
+        // It has options, which are its own.
+        Work::Lua(_) => false,
+    })
+}
+
+/// Whether their data differs. That of different databases is made by different words.
+fn has_other_data(one: &Resolved, other: &Resolved) -> bool {
+    fn made(data: &Data) -> impl PartialEq + '_ {
+        (&data.setup, &data.fill, &data.prepare, &data.finish)
+    }
+    is_one_product(one, other) && made(&one.data) != made(&other.data)
+}
+
+/// Whether both are for databases of one kind.
+fn is_one_product(one: &Resolved, other: &Resolved) -> bool {
+    let key = |experiment: &Resolved| {
+        let name = super::super::target::name_of(experiment);
+        product(name).ok().map(|product| product.key())
+    };
+    key(one) == key(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use dyno_archive::plan::Size;
+    use std::path::Path;
+
+    const FILE: &str = r#"
+title = "t"
+[parameters]
+rows = 10
+used = 1
+side = 1
+[data]
+setup = "create table t (id int)"
+fill.t = { rows = "{rows}", columns = { id = "row" } }
+[[workload]]
+name = "w"
+script = "select :used, ':rows';"
+"#;
+
+    fn noted(name: &str, values: &str) -> Vec<String> {
+        let experiment = Experiment::parse(Path::new("mine.toml"), FILE).unwrap();
+        let set = [(name.to_owned(), values.to_owned())];
+        notes(&experiment.plan(Size::Small, &set, None, 7, 2).unwrap(), &Stop::new())
+    }
+
+    #[test]
+    fn what_nothing_uses_is_told() {
+        let [note] = &noted("side", "1,2")[..] else { panic!() };
+        assert!(
+            note.starts_with("Nothing uses side, so both execute the same"),
+            "{note}"
+        );
+        assert!(noted("used", "1,2").is_empty());
+        assert!(noted("clients", "1,2").is_empty());
+        assert!(noted("work_mem", "4MB,8MB").is_empty());
+    }
+
+    #[test]
+    fn other_data_is_told() {
+        let [note] = &noted("rows", "10,20")[..] else { panic!() };
+        assert!(note.starts_with("rows changes the data as well"), "{note}");
+        assert!(noted("target", "embedded:18,embedded:mariadb").is_empty());
+    }
+}

@@ -27,7 +27,7 @@ mod steering;
 mod timeline;
 
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
-pub use backend::{Choice, Connector, Driver, WireDriver};
+pub use backend::{Choice, Connector, Driver, Either, WireDriver};
 pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use collect::{drive, drive_part};

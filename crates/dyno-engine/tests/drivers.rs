@@ -30,7 +30,7 @@ fn transactions_are_executed_and_counted() {
         .query_one("select count(*) from counted where n between 1 and 9", &[])
         .unwrap()
         .get(0);
-    assert_eq!(count, 42);
+    assert_eq!(count, 63);
 }
 
 #[test]

@@ -20,5 +20,5 @@ pub use check::InvalidPlan;
 pub use log::{LogError, LogPlan, OpenLog, no_log};
 pub use lua::{LuaLoad, LuaScript, has_asked_for_exit};
 pub use plan::{Access, LoadPlan, Server, Work, WorkloadPlan};
-pub use ready::{LoadError, Ready};
+pub use ready::{LoadError, MixedDriver, Ready};
 pub use scripts::{Given, ParsedScripts, ScriptText, Scripts};

@@ -4,15 +4,18 @@ use crate::connect;
 use crate::connect::oracledb::Crate;
 use crate::log::{LogError, OpenLog};
 use crate::lua::{Deaf, LuaLoad};
-use crate::plan::{LoadPlan, Server, Work, WorkloadPlan};
+use crate::plan::{Access, LoadPlan, Server, Work, WorkloadPlan};
 use crate::scripts::Scripts;
 use dyno_engine::backend::blocking::BlockingDriver;
-use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Part, Program, Stop, WireDriver, drive_part};
+use dyno_engine::{
+    Connector, DriveError, Either, Load, Observer, Outcome, Part, Program, Stop, WireDriver, drive_part,
+};
 use dyno_lua::{Counts, Dialect, LuaError, Voice};
 use dyno_script::{Example, ScriptError, ScriptProgram};
 use dyno_target::postgres::address::ConnectError;
 use dyno_target::{mysql, oracle};
 use dyno_wire::{MySession, OraSession, PgSession, Session, WireError};
+use std::mem::discriminant;
 use std::sync::Arc;
 
 /// A load that can be driven: its scripts are parsed, its hosts looked up, its logs open.
@@ -25,11 +28,16 @@ pub enum Ready {
     Oracle(Load<WireDriver<OraSession>, ScriptProgram>),
     /// Through Oracle's own crate.
     OracleByCrate(Load<BlockingDriver<Crate>, ScriptProgram>),
+    /// Each workload through the protocol of its own server.
+    Mixed(Load<MixedDriver, ScriptProgram>),
     /// Scripts in Lua through PostgreSQL's protocol.
     PostgresLua(LuaLoad<PgSession>),
     /// Scripts in Lua through MySQL's protocol.
     MysqlLua(LuaLoad<MySession>),
 }
+
+/// The driver of a workload on a server of any kind.
+pub type MixedDriver = Either<WireDriver<PgSession>, Either<WireDriver<MySession>, WireDriver<OraSession>>>;
 
 /// Why a plan cannot be driven.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +66,11 @@ pub enum LoadError {
     /// A log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// Its workloads speak different protocols.
-    #[error("the workloads of one load must speak one protocol, one database's, by one driver; drive them one by one")]
+    /// Its workloads have different drivers that cannot be mixed.
+    #[error(
+        "the workloads of one load must be on databases of one kind and have one driver if any is in Lua or driven by \
+         Oracle's own crate; drive them one by one"
+    )]
     Mixed,
     /// A script in Lua for a database that has none.
     #[error("scripts in Lua are for PostgreSQL, MariaDB and MySQL only; write the workload in pgbench's language")]
@@ -96,44 +107,40 @@ impl Ready {
     ) -> Result<Self, LoadError> {
         let is_lua = |workload: &WorkloadPlan| matches!(workload.program, Work::Lua(_));
         let lua = plan.workloads.first().is_some_and(is_lua);
+        let kinds = plan
+            .workloads
+            .iter()
+            .map(|workload| discriminant(&workload.driver.server));
+        let is_mixed = !kinds.clone().zip(kinds.skip(1)).all(|(one, next)| one == next);
         match plan.workloads.first().map(|workload| &workload.driver.server) {
             None => Err(LoadError::Empty),
-            Some(Server::Postgres(_)) => {
-                let to = |server: &Server| match server {
-                    Server::Postgres(info) => Ok(connect::postgres(info)?),
-                    _ => Err(LoadError::Mixed),
-                };
-                Ok(match lua {
-                    true => Self::PostgresLua(LuaLoad::build(
-                        plan,
-                        part,
-                        to,
-                        Dialect::Postgres,
-                        voice,
-                        open_log,
-                        stop,
-                    )?),
-                    false => Self::Postgres(build(plan, to, open_log)?),
-                })
-            }
-            Some(Server::Mysql(_)) => {
-                let to = |server: &Server| match server {
-                    Server::Mysql(info) => Ok(connect::mysql(info)?),
-                    _ => Err(LoadError::Mixed),
-                };
-                Ok(match lua {
-                    true => Self::MysqlLua(LuaLoad::build(plan, part, to, Dialect::Mysql, voice, open_log, stop)?),
-                    false => Self::Mysql(build(plan, to, open_log)?),
-                })
-            }
+            Some(_) if is_mixed => Ok(Self::Mixed(build_mixed(plan, open_log)?)),
+            Some(Server::Postgres(_)) => Ok(match lua {
+                true => Self::PostgresLua(LuaLoad::build(
+                    plan,
+                    part,
+                    to_postgres,
+                    Dialect::Postgres,
+                    voice,
+                    open_log,
+                    stop,
+                )?),
+                false => Self::Postgres(build(plan, to_postgres, open_log)?),
+            }),
+            Some(Server::Mysql(_)) => Ok(match lua {
+                true => Self::MysqlLua(LuaLoad::build(
+                    plan,
+                    part,
+                    to_mysql,
+                    Dialect::Mysql,
+                    voice,
+                    open_log,
+                    stop,
+                )?),
+                false => Self::Mysql(build(plan, to_mysql, open_log)?),
+            }),
             Some(Server::Oracle(_) | Server::OracleByCrate(_)) if lua => Err(LoadError::NoLua),
-            Some(Server::Oracle(_)) => {
-                let to = |server: &Server| match server {
-                    Server::Oracle(info) => Ok(connect::oracle(info)?),
-                    _ => Err(LoadError::Mixed),
-                };
-                Ok(Self::Oracle(build(plan, to, open_log)?))
-            }
+            Some(Server::Oracle(_)) => Ok(Self::Oracle(build(plan, to_oracle, open_log)?)),
             Some(Server::OracleByCrate(_)) => Ok(Self::OracleByCrate(build_by_crate(plan, open_log)?)),
         }
     }
@@ -150,6 +157,7 @@ impl Ready {
             Self::Mysql(load) => of(load),
             Self::Oracle(load) => of(load),
             Self::OracleByCrate(load) => of(load),
+            Self::Mixed(load) => of(load),
             Self::PostgresLua(load) => of(&load.load),
             Self::MysqlLua(load) => of(&load.load),
         }
@@ -169,6 +177,7 @@ impl Ready {
             Self::Mysql(load) => of(load),
             Self::Oracle(load) => of(load),
             Self::OracleByCrate(load) => of(load),
+            Self::Mixed(load) => of(load),
             Self::PostgresLua(load) => vec![Vec::new(); load.load.workloads.len()],
             Self::MysqlLua(load) => vec![Vec::new(); load.load.workloads.len()],
         }
@@ -178,7 +187,9 @@ impl Ready {
     #[must_use]
     pub fn counts(&self) -> Vec<Counts> {
         match self {
-            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) | Self::OracleByCrate(_) => Vec::new(),
+            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) | Self::OracleByCrate(_) | Self::Mixed(_) => {
+                Vec::new()
+            }
             Self::PostgresLua(load) => load.counts(),
             Self::MysqlLua(load) => load.counts(),
         }
@@ -198,7 +209,7 @@ impl Ready {
     /// Does what scripts in Lua want to be done after a load that has ended so, until `stop` asks to end.
     pub fn done(&self, outcome: &Outcome, stop: &Stop) {
         match self {
-            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) | Self::OracleByCrate(_) => {}
+            Self::Postgres(_) | Self::Mysql(_) | Self::Oracle(_) | Self::OracleByCrate(_) | Self::Mixed(_) => {}
             Self::PostgresLua(load) => load.done(outcome, stop),
             Self::MysqlLua(load) => load.done(outcome, stop),
         }
@@ -215,6 +226,7 @@ impl Ready {
             Self::Mysql(load) => drive_part(load, part, observer, stop),
             Self::Oracle(load) => drive_part(load, part, observer, stop),
             Self::OracleByCrate(load) => drive_part(load, part, observer, stop),
+            Self::Mixed(load) => drive_part(load, part, observer, stop),
             Self::PostgresLua(load) => drive_part(&load.load, part, observer, stop),
             Self::MysqlLua(load) => drive_part(&load.load, part, observer, stop),
         }
@@ -244,6 +256,40 @@ impl<S: Session, F: Fn(&Server) -> Result<Connector<S>, LoadError>> Known<S, F> 
         self.known.push((server.clone(), connector.clone()));
         Ok(connector)
     }
+
+    /// The driver of a workload that executes `program`.
+    fn driver(&mut self, access: &Access, program: &ScriptProgram) -> Result<WireDriver<S>, LoadError> {
+        let connector = self.connector(&access.server)?;
+        Ok(WireDriver {
+            choice: dyno_engine::Choice::First,
+            statements: program.encode::<S>()?,
+            texts: program.statements(),
+            preparing: access.preparing,
+            session: connector.sessions(),
+            endpoints: connector.endpoints,
+        })
+    }
+}
+
+fn to_postgres(server: &Server) -> Result<Connector<PgSession>, LoadError> {
+    match server {
+        Server::Postgres(info) => Ok(connect::postgres(info)?),
+        _ => Err(LoadError::Mixed),
+    }
+}
+
+fn to_mysql(server: &Server) -> Result<Connector<MySession>, LoadError> {
+    match server {
+        Server::Mysql(info) => Ok(connect::mysql(info)?),
+        _ => Err(LoadError::Mixed),
+    }
+}
+
+fn to_oracle(server: &Server) -> Result<Connector<OraSession>, LoadError> {
+    match server {
+        Server::Oracle(info) => Ok(connect::oracle(info)?),
+        _ => Err(LoadError::Mixed),
+    }
 }
 
 fn build<S: Session>(
@@ -252,19 +298,35 @@ fn build<S: Session>(
     open_log: &OpenLog<'_>,
 ) -> Result<Load<WireDriver<S>, ScriptProgram>, LoadError> {
     let mut known = Known::new(connect);
+    build_with(plan, open_log, |access, program| known.driver(access, program))
+}
+
+fn build_mixed(plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Load<MixedDriver, ScriptProgram>, LoadError> {
+    let is_lua = |workload: &WorkloadPlan| matches!(workload.program, Work::Lua(_));
+    if plan.workloads.iter().any(is_lua) {
+        return Err(LoadError::Mixed);
+    }
+    let (mut postgres, mut mysql, mut oracle) = (Known::new(to_postgres), Known::new(to_mysql), Known::new(to_oracle));
+    build_with(plan, open_log, |access, program| {
+        Ok(match &access.server {
+            Server::Postgres(_) => Either::First(postgres.driver(access, program)?),
+            Server::Mysql(_) => Either::Second(Either::First(mysql.driver(access, program)?)),
+            Server::Oracle(_) => Either::Second(Either::Second(oracle.driver(access, program)?)),
+            Server::OracleByCrate(_) => return Err(LoadError::Mixed),
+        })
+    })
+}
+
+fn build_with<D>(
+    plan: LoadPlan,
+    open_log: &OpenLog<'_>,
+    mut driver: impl FnMut(&Access, &ScriptProgram) -> Result<D, LoadError>,
+) -> Result<Load<D, ScriptProgram>, LoadError> {
     plan.try_map(|workload| {
         let program = scripts(&workload.program)?.program(workload.clients, workload.threads)?;
         let program = program.telling_each_command(workload.time_commands || workload.trace);
         let log = workload.log.as_ref().map(|log| open_log(&workload, log)).transpose()?;
-        let connector = known.connector(&workload.driver.server)?;
-        let driver = WireDriver {
-            choice: dyno_engine::Choice::First,
-            statements: program.encode::<S>()?,
-            texts: program.statements(),
-            preparing: workload.driver.preparing,
-            session: connector.sessions(),
-            endpoints: connector.endpoints,
-        };
+        let driver = driver(&workload.driver, &program)?;
         Ok(workload.with(driver, program, log))
     })
 }
@@ -273,15 +335,9 @@ fn build_by_crate(
     plan: LoadPlan,
     open_log: &OpenLog<'_>,
 ) -> Result<Load<BlockingDriver<Crate>, ScriptProgram>, LoadError> {
-    plan.try_map(|workload| {
-        let Server::OracleByCrate(info) = &workload.driver.server else {
-            return Err(LoadError::Mixed);
-        };
-        let program = scripts(&workload.program)?.program(workload.clients, workload.threads)?;
-        let program = program.telling_each_command(workload.time_commands || workload.trace);
-        let log = workload.log.as_ref().map(|log| open_log(&workload, log)).transpose()?;
-        let driver = BlockingDriver::new(Crate::new(info, program.encode::<OraSession>()?)?);
-        Ok(workload.with(driver, program, log))
+    build_with(plan, open_log, |access, program| match &access.server {
+        Server::OracleByCrate(info) => Ok(BlockingDriver::new(Crate::new(info, program.encode::<OraSession>()?)?)),
+        _ => Err(LoadError::Mixed),
     })
 }
 

@@ -6,8 +6,10 @@
 //! calls a library that blocks is its own affair.
 
 pub mod blocking;
+mod either;
 pub(crate) mod wire;
 
+pub use either::Either;
 pub use wire::driver::{Choice, Connector, LoggedIn, WireDriver};
 
 pub use wire::transport::Wait;
@@ -68,6 +70,15 @@ pub struct Opened<C> {
     pub connection: C,
     /// The endpoint.
     pub endpoint: usize,
+}
+
+impl<C> Opened<C> {
+    fn map<O>(self, change: impl FnOnce(C) -> O) -> Opened<O> {
+        Opened {
+            connection: change(self.connection),
+            endpoint: self.endpoint,
+        }
+    }
 }
 
 /// What a thread does with its backend, of whatever type that is.

@@ -4,13 +4,13 @@ use crate::library::{self, Postgres};
 use dyno_engine::backend::Driver;
 use dyno_engine::backend::blocking::BlockingDriver;
 use dyno_engine::{
-    Address, ClientEvent, Connected, Connecting, Endpoint, FailurePolicy, Found, Load, NewLog, Observer, Outcome,
-    Pacing, Phase, Preparing, Program, Scripted, Stage, Stop, WireDriver, Workload, drive,
+    Address, ClientEvent, Connected, Connecting, Either, Endpoint, FailurePolicy, Found, Load, NewLog, Observer,
+    Outcome, Pacing, Phase, Preparing, Program, Scripted, Stage, Stop, WireDriver, Workload, drive,
 };
 use dyno_record::{Interval, Recording};
 use dyno_script::{Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server};
-use dyno_wire::{PgConfig, PgSession, PgStatement, Protocol};
+use dyno_wire::{MySession, PgConfig, PgSession, PgStatement, Protocol};
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -156,8 +156,10 @@ impl Case {
     pub fn each_logged(&self, log: impl Fn() -> Option<NewLog>, check: impl Fn(&str, Came)) {
         let program = self.program();
         let statements = program.encode::<PgSession>().unwrap();
-        let wire = self.load(program.clone(), wire(statements, program.statements()), log());
-        check("wire", self.run(&wire));
+        let own = || wire(statements.clone(), program.statements());
+        check("wire", self.run(&self.load(program.clone(), own(), log())));
+        let either = Either::<WireDriver<MySession>, _>::Second(own());
+        check("either", self.run(&self.load(program.clone(), either, log())));
         let blocking = self.load(program.clone(), blocking(&program), log());
         check("blocking", self.run(&blocking));
     }

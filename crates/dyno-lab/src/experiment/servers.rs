@@ -5,7 +5,9 @@ use super::placeholder::substitute;
 use super::set::{SERVER_NAMES, SETTINGS, TARGET, dotted};
 use super::{Experiment, SetError, WorkloadPlan};
 use dyno_analysis::summary::metrics;
-use dyno_archive::plan::{Address, Foreign, FurtherServer, Instances, Question, Resolved, Size, Value, Workload};
+use dyno_archive::plan::{
+    Address, Driver, Foreign, FurtherServer, Instances, Question, Resolved, Size, Value, Workload,
+};
 use dyno_target::target::{EMBEDDED, Product, product};
 use indexmap::IndexMap;
 
@@ -211,16 +213,18 @@ pub(crate) fn checked(mut experiment: Resolved) -> Result<Resolved, SetError> {
         let reason = "each of these servers needs another one of them to be up first".to_owned();
         return Err(invalid("servers", &circle.join(", "), reason));
     }
+    let alone = |workload: &Workload| workload.scripts.lua().is_some() || workload.driver == Driver::Oracledb;
     let mut driven = experiment.workloads.iter().filter_map(|workload| {
         let product = product_of(&experiment, experiment.server_of(workload))?;
         Some((workload, product))
     });
-    if let Some((first, product)) = driven.next()
+    if experiment.workloads.iter().any(alone)
+        && let Some((first, product)) = driven.next()
         && let Some((other, another)) = driven.find(|(_, other)| other.key() != product.key())
     {
         let reason = format!(
-            "one load speaks one protocol, but `{}` is for {} and `{}` for {}: let them run one after the other, as \
-             levels of the factor `workload`",
+            "one load with scripts in Lua, or with Oracle's own driver, speaks one protocol, but `{}` is for {} and \
+             `{}` for {}: let them run one after the other, as levels of the factor `workload`",
             first.name,
             product.name(),
             other.name,

@@ -144,7 +144,10 @@ pub(crate) fn server_name(record: &RunRecord) -> Option<String> {
     let version = one_line(record.server.get("version")?.as_str()?);
     let version = version.split([',', ' ']).take(2).collect::<Vec<_>>().join(" ");
     let product = record.traits().product;
-    // Some servers say their name with their version.
+    // Some servers say their name with their version: 11.4.5-MariaDB-log.
+    if let Some((number, _)) = version.split_once(&format!("-{product}")) {
+        return Some(format!("{product} {number}"));
+    }
     Some(match version.contains(&product) {
         true => version,
         false => format!("{product} {version}"),

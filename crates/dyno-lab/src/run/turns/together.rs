@@ -232,6 +232,14 @@ mod tests {
     }
 
     #[test]
+    fn databases_may_be_of_different_kinds() {
+        let plan = plan(FILE, &[("target", "embedded:18,embedded:mariadb")]).unwrap();
+        let one = one(&plan).unwrap();
+        let names: Vec<_> = one.cells[0].experiment.server_names().collect();
+        assert_eq!(names, ["embedded-18", "embedded-mariadb"]);
+    }
+
+    #[test]
     fn one_server_that_is_there_is_shared_unless_it_would_have_to_differ() {
         let target = [("target", "postgres://u@127.0.0.1:5999/d"), ("clients", "1,2")];
         let plan_of = |set: &[(&str, &str)]| plan(FILE, set);
@@ -261,7 +269,8 @@ mod tests {
         let stages =
             format!("{FILE}[[stage]]\nname = \"a\"\nlasts = \"1s\"\n[[stage]]\nname = \"b\"\nlasts = \"1s\"\n");
         assert!(said(&stages, &[("clients", "1,2")]).contains("it has stages"));
-        let both = said(FILE, &[("target", "embedded:18,embedded:mariadb")]);
-        assert!(both.contains("one load speaks one protocol"), "{both}");
+        let lua = FILE.replace("script = \"select 1;\"", "lua = \"oltp_point_select\"");
+        let both = said(&lua, &[("target", "embedded:18,embedded:mariadb")]);
+        assert!(both.contains("one load with scripts in Lua"), "{both}");
     }
 }

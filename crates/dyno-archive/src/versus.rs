@@ -18,6 +18,9 @@ pub struct Turns {
     /// How long one of them works before it may be the other's turn.
     #[serde(with = "required")]
     pub slice: Duration,
+    /// Whether slices become longer if the first ones show that they have to.
+    #[serde(default)]
+    pub may_grow: bool,
     /// How large a difference has to be to matter, as a share: 0.03 is 3 %.
     pub detect: f64,
 }
@@ -111,6 +114,34 @@ pub struct Block {
     pub known: Option<Ratio>,
 }
 
+/// A row of the file of blocks.
+#[derive(Deserialize)]
+struct BlockRow {
+    end_s: f64,
+    candidate_outside: bool,
+    block_ratio: Option<f64>,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl BlockRow {
+    fn block(self, measure: Measure) -> Block {
+        let known = self.ratio.zip(self.low).zip(self.high);
+        Block {
+            end_s: self.end_s,
+            candidate_outside: self.candidate_outside,
+            block_ratio: self.block_ratio,
+            known: known.map(|((ratio, low), high)| Ratio {
+                measure,
+                ratio,
+                low,
+                high,
+            }),
+        }
+    }
+}
+
 impl Versus {
     /// What is known of this measure; `None` if there were too few blocks.
     #[must_use]
@@ -145,9 +176,66 @@ impl Versus {
         replace_json(&campaign.join(VERSUS_JSON), self)
     }
 
+    /// The blocks by which it came about, as the `campaign`'s folder has them; none if they cannot be read.
+    #[must_use]
+    pub fn blocks(&self, campaign: &Path) -> Vec<Block> {
+        let Ok(mut reader) = csv::Reader::from_path(campaign.join(VERSUS_CSV)) else {
+            return Vec::new();
+        };
+        let rows = reader.deserialize::<BlockRow>().map_while(Result::ok);
+        rows.map(|row| row.block(self.measure)).collect()
+    }
+
     /// That of the `campaign`'s folder; `None` if there is none, or it cannot be read.
     #[must_use]
     pub fn read(campaign: &Path) -> Option<Self> {
         read_json(&campaign.join(VERSUS_JSON)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let versus = Versus {
+            factor: "target".to_owned(),
+            baseline: "14".to_owned(),
+            candidate: "18".to_owned(),
+            detect: 0.03,
+            measure: Measure::P95,
+            answer: Verdict::Unknown,
+            ratios: Vec::new(),
+            blocks: 1,
+            left_out: 1,
+            more_blocks: None,
+            block_s: 2.0,
+            measured_s: 4.0,
+            notes: vec!["Something.".to_owned()],
+        };
+        let none = Block {
+            end_s: 2.0,
+            candidate_outside: true,
+            block_ratio: None,
+            known: None,
+        };
+        let known = Ratio {
+            measure: Measure::P95,
+            ratio: 1.25,
+            low: 0.5,
+            high: 2.0,
+        };
+        let some = Block {
+            end_s: 4.0,
+            candidate_outside: false,
+            block_ratio: Some(1.5),
+            known: Some(known),
+        };
+        versus.write(folder.path(), &[none, some]).expect("it can be written");
+        let read = Versus::read(folder.path()).expect("it can be read");
+        assert_eq!((read.blocks(folder.path()), read), (vec![none, some], versus));
+        assert!(Versus::read(&folder.path().join("nowhere")).is_none());
     }
 }

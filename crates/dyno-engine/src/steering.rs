@@ -21,17 +21,18 @@ pub struct Steering {
 #[derive(Clone, Debug, Default)]
 struct Course {
     from: Duration,
-    stages: Vec<Stage>,
+    stages: Vec<Vec<Stage>>,
 }
 
 impl Steering {
-    /// From the instant `from` on, counted from the begin of the first phase, each workload goes on as its stage says,
-    /// without end: the stage's own duration has no meaning. A workload without one goes on as it does. What was due
-    /// before and has not begun by then is forgotten, so that a step does not have to do the work of another.
+    /// From the instant `from` on, counted from the begin of the first phase, each workload goes on as its stages say,
+    /// one after the other, the last without end: its own duration has no meaning. A workload without any goes on as
+    /// it does. What was due before and has not begun by then is forgotten, so that a step does not have to do the work
+    /// of another.
     ///
     /// Threads look for it at the end of each interval at the latest, so `from` has to be more than an interval ahead
     /// for all of them to change at the same instant.
-    pub fn go_on(&self, from: Duration, stages: Vec<Stage>) {
+    pub fn go_on(&self, from: Duration, stages: Vec<Vec<Stage>>) {
         // Whoever held it cannot have left half of it.
         let mut course = self.course.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *course = Course { from, stages };
@@ -45,8 +46,9 @@ impl Steering {
     }
 
     /// From when on this workload does what.
-    pub(crate) fn of(&self, workload: usize) -> Option<(Duration, Stage)> {
+    pub(crate) fn of(&self, workload: usize) -> Option<(Duration, Vec<Stage>)> {
         let course = self.course.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Some((course.from, *course.stages.get(workload)?))
+        let stages = course.stages.get(workload).filter(|stages| !stages.is_empty())?;
+        Some((course.from, stages.clone()))
     }
 }

@@ -428,7 +428,7 @@ impl Observer for Steered {
         let end_ms = (interval.start + interval.duration).as_millis() as u64;
         if let Some(place) = self.then.iter().position(|(told_ms, ..)| *told_ms <= end_ms) {
             let (_, from, stage) = self.then.remove(place);
-            self.steering.go_on(from, vec![stage]);
+            self.steering.go_on(from, vec![vec![stage]]);
         }
         self.keep.interval(interval)
     }

@@ -6,12 +6,17 @@ use crate::{one_load, pipeline};
 use dyno_archive::{Campaign, Turns, Verdict, Versus};
 use dyno_lab::run::turns::in_turns;
 use dyno_report::{self as report, Checks, Limits, is_worse};
+use std::time::Duration;
+
+/// How long slices are at first.
+const SLICE: Duration = Duration::from_millis(500);
 
 /// `dyno versus`.
 pub fn versus(arguments: &VersusArguments) -> Result<(), Failure> {
     let plan = one_load::plan(&arguments.experiment, &arguments.set, &arguments.load)?;
     let turns = Turns {
-        slice: arguments.slice,
+        slice: arguments.slice.unwrap_or(SLICE),
+        may_grow: arguments.slice.is_none(),
         detect: arguments.detect,
     };
     let plan = in_turns(plan, turns, arguments.at_most)?;

@@ -12,7 +12,7 @@ use super::{Entry, Progress, RunError, RunRecording, begun_again, ceiling, data}
 use super::{capacity, turns, workload};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
-use dyno_archive::{CampaignWriter, CapacitySearch, Turns, Verdict, Versus};
+use dyno_archive::{CampaignWriter, CapacitySearch, Turns, Versus};
 use dyno_engine::{Ending, Outcome, Part, Stop, ThreadOptions};
 use dyno_fleet::protocol::Told;
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
@@ -320,8 +320,9 @@ impl Bench<'_> {
         let recorders = [one.observer(), other.observer()];
         let mut observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
         let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
+        let is_over = observer.is_over();
         let (mut versus, blocks) = observer.known();
-        versus.notes = notes;
+        versus.notes.splice(0..0, notes);
         drop(observer);
         let outcome = match driven {
             Ok(outcome) => outcome,
@@ -333,7 +334,7 @@ impl Bench<'_> {
                 return Err(error);
             }
         };
-        let is_known = versus.answer != Verdict::Unknown && matches!(outcome.ended_early, None | Some(Ending::Stopped));
+        let is_known = is_over && matches!(outcome.ended_early, None | Some(Ending::Stopped));
         let failure = match &outcome.ended_early {
             None | Some(Ending::Stopped) => None,
             Some(ending) => Some(ending.to_string()),

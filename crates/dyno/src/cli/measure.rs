@@ -165,9 +165,10 @@ pub struct VersusArguments {
     #[arg(long, value_name = "TIME", value_parser = age, default_value = "10m")]
     pub at_most: Duration,
 
-    /// How long one of the two works before it may be the other's turn
-    #[arg(long, value_name = "TIME", value_parser = slice, default_value = "500ms")]
-    pub slice: Duration,
+    /// How long one of the two works before it may be the other's turn [default: 500ms, or up to 5s if the first ones
+    /// show that it takes that]
+    #[arg(long, value_name = "TIME", value_parser = slice)]
+    pub slice: Option<Duration>,
 
     /// Exit with code 3 if the second is worse, and by at least this much in the middle of what is known
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

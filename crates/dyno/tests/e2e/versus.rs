@@ -120,6 +120,32 @@ fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
 }
 
 #[test]
+fn slices_become_longer_where_few_transactions_are_complete_in_one() {
+    let (desk, database) = (desk(), database_alone("e2e_versus_longer"));
+    let target = database.target();
+    let words = "versus waiting.toml --set ms=20,40 --at-most 25s --target";
+    let ended = Ended::of(&mut desk.command(words.split_whitespace().chain([target.as_str()]))).expect(0);
+    let known = known(&desk);
+    let note = known["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("Slices were lengthened to 1.5 s, because"), "{note}");
+    assert!(ended.stdout.contains("lengthened to 1.5 s"), "{}", ended.stdout);
+    assert_eq!(known["block_s"], 6.0);
+    for run in run_folders(&desk.archive()) {
+        let rows = run.rows("intervals.csv");
+        let measured = rows.iter().filter(|row| row["phase"] == "measure");
+        let lengths: Vec<f64> = measured.map(|row| row["interval_s"].parse().unwrap()).collect();
+        let is = |length: f64| lengths.iter().filter(|s| (**s - length).abs() < 0.05).count();
+        // Five blocks of short slices, and as many of long ones as there was time for.
+        assert_eq!((is(0.4), is(1.2), lengths.len()), (10, 4, 14), "{lengths:?}");
+        let record = run.record();
+        assert_eq!(record["state"], "complete");
+        let tps = record["summary"]["workloads"][0]["tps"].as_f64().unwrap();
+        let ms: f64 = record["cell"]["ms"].as_str().unwrap().parse().unwrap();
+        assert!(tps > 0.5 * 2_000.0 / ms && tps < 1.05 * 2_000.0 / ms, "{tps}");
+    }
+}
+
+#[test]
 fn databases_of_different_kinds_are_measured_in_turn() {
     let (desk, home) = (desk(), Home::with_mariadb());
     let waiting = format!("{WAITING}\n[postgres]\n[mysql.workload.wait]\nscript = \"select sleep(:ms / 100.0);\"\n");

@@ -213,11 +213,11 @@ impl<'a, 'b> Climb<'a, 'b> {
                 from: span.from,
                 to: span.to,
             };
-            dyno_engine::Stage {
+            vec![dyno_engine::Stage {
                 duration: Duration::MAX,
                 clients: stage.clients.map(span),
                 rate_per_s: stage.rate.map(span),
-            }
+            }]
         });
         self.steering.go_on(from, steered.collect());
         self.stage = self.recorder.begin_step(&stages);

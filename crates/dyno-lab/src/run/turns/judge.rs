@@ -10,8 +10,8 @@ use std::time::Duration;
 /// All that is compared.
 const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
 
-/// So many blocks say only how much blocks scatter.
-const PILOTS: usize = 4;
+/// So many blocks say only how much blocks scatter, and how long slices have to be.
+pub(super) const PILOTS: usize = 4;
 
 /// Never decided by fewer blocks.
 const FEWEST: usize = 10;
@@ -46,6 +46,8 @@ pub(super) struct Judge {
     /// The pilots' ratios.
     pilots: Vec<[f64; 4]>,
     compared: Option<[Paired; 4]>,
+    /// From which block on slices are longer, and how many times; those before are pilots.
+    longer: Option<(usize, u32)>,
     blocks: Vec<Block>,
     left_out: usize,
 }
@@ -61,6 +63,7 @@ impl Judge {
             slices: Vec::new(),
             pilots: Vec::new(),
             compared: None,
+            longer: None,
             blocks: Vec::new(),
             left_out: 0,
         }
@@ -76,6 +79,13 @@ impl Judge {
         if slice % BLOCK == BLOCK - 1 {
             self.block(slice / BLOCK, end);
         }
+    }
+
+    /// Goes on with longer slices from this block on, `factor` times as long.
+    pub fn lengthen(&mut self, sequence: Sequence, block: usize, factor: u32) {
+        self.sequence = sequence;
+        self.longer = Some((block, factor));
+        self.compared = None;
     }
 
     fn block(&mut self, number: usize, end: Duration) {
@@ -97,10 +107,14 @@ impl Judge {
                 .for_each(|(paired, ratio)| paired.add(ratio)),
             (Some(ratios), None) => {
                 self.pilots.push(ratios);
-                if self.pilots.len() == PILOTS {
-                    self.compared = Some([0, 1, 2, 3].map(|measure| Paired::new(self.spread(measure))));
-                }
             }
+        }
+        let are_enough = match self.longer {
+            None => self.pilots.len() == PILOTS,
+            Some((block, _)) => number + 1 == block,
+        };
+        if before && are_enough {
+            self.compared = Some([0, 1, 2, 3].map(|measure| Paired::new(self.spread(measure))));
         }
         let decides = self.place(self.decides);
         self.blocks.push(Block {
@@ -111,13 +125,18 @@ impl Judge {
         });
     }
 
-    /// About how much the pilots scatter around their mean.
+    /// About how much blocks scatter, as the pilots do around their mean; `NaN` if they do not say.
     fn spread(&self, measure: usize) -> f64 {
+        if self.pilots.len() < 2 {
+            return f64::NAN;
+        }
         let count = self.pilots.len() as f64;
         let mean = self.pilots.iter().map(|ratios| ratios[measure]).sum::<f64>() / count;
         let squares = self.pilots.iter().map(|ratios| (ratios[measure] - mean).powi(2));
         // Few of them may be alike by chance.
-        (squares.sum::<f64>() / (count - 1.0)).sqrt().max(0.01)
+        let spread = (squares.sum::<f64>() / (count - 1.0)).sqrt().max(0.01);
+        // What comes of few transactions is less in longer slices.
+        spread / self.longer.map_or(1.0, |(_, factor)| f64::from(factor).sqrt())
     }
 
     fn place(&self, measure: Measure) -> usize {
@@ -173,8 +192,8 @@ impl Judge {
             blocks,
             left_out: self.left_out,
             more_blocks: needed.map(|needed| needed.saturating_sub(blocks).max(1)),
-            block_s: self.turns.slice.as_secs_f64() * BLOCK as f64,
-            measured_s: self.turns.slice.as_secs_f64() * (self.blocks.len() * BLOCK) as f64,
+            block_s: self.sequence.length(self.blocks.len() * BLOCK).as_secs_f64() * BLOCK as f64,
+            measured_s: self.sequence.start_of(self.blocks.len() * BLOCK).as_secs_f64(),
             notes: Vec::new(),
         };
         (versus, self.blocks.clone())
@@ -190,6 +209,7 @@ mod tests {
     fn judge(open: bool) -> Judge {
         let turns = Turns {
             slice: SLICE,
+            may_grow: false,
             detect: 0.03,
         };
         Judge::new(

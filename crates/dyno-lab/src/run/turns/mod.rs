@@ -6,6 +6,7 @@
 
 mod differences;
 mod judge;
+mod length;
 mod sequence;
 mod together;
 
@@ -16,12 +17,14 @@ pub(super) use together::one;
 use super::{Progress, Recorder};
 use dyno_archive::plan::{Levels, Plan};
 use dyno_archive::{Block, Turns, Verdict, Versus};
-use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage};
+use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage, Steering};
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, Recording};
 use judge::{Done, Judge};
+use length::Length;
 use sequence::{CUT, PARTS, Sequence};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why two cells cannot be measured in turn.
@@ -78,19 +81,25 @@ pub(super) fn take_turns(
     turns: Turns,
     sequence: &Order,
 ) {
-    let none = Span { from: 0.0, to: 0.0 };
+    // Both warm up, in turn as well.
+    let warm = (warmup.as_nanos() / turns.slice.as_nanos().max(1)) as usize;
     for (index, workload) in load.workloads.iter_mut().enumerate() {
         let own = usize::from(index >= first_of_second);
-        let stage = |slice: usize| Stage {
-            duration: turns.slice,
-            clients: (sequence.0.side(slice) != own).then_some(none),
-            rate_per_s: None,
-        };
-        workload.stages_begin = warmup;
-        workload.stages = (0..sequence.0.slices()).map(stage).collect();
+        let warm = (0..warm).map(|slice| stage(turns.slice, slice % 2 == own));
+        workload.stages_begin = Duration::ZERO;
+        workload.stages = warm.chain(sequence.stages(own, 0)).collect();
     }
     if let Some(measured) = load.phases.last_mut() {
         measured.duration = sequence.0.lasts();
+    }
+}
+
+/// A slice, in which a side `works` or rests.
+fn stage(duration: Duration, works: bool) -> Stage {
+    Stage {
+        duration,
+        clients: (!works).then_some(Span { from: 0.0, to: 0.0 }),
+        rate_per_s: None,
     }
 }
 
@@ -108,6 +117,11 @@ impl Order {
             plan.seed,
         ))
     }
+
+    /// What a side does in each slice from this one on.
+    fn stages(&self, own: usize, from: usize) -> impl Iterator<Item = Stage> {
+        (from..self.0.slices()).map(move |slice| stage(self.0.length(slice), self.0.side(slice) == own))
+    }
 }
 
 /// Sees the load, and lets each side's recorder see what is its own.
@@ -119,6 +133,14 @@ pub(super) struct Sides<'a, 'b> {
     judge: Judge,
     /// What the side whose turn it is did so far in the slice under way, and which slice that is.
     under_way: Option<(usize, Interval)>,
+    /// How many workloads there are.
+    workloads: usize,
+    /// How long slices have to be, with the transactions of the parts of the slice under way; `None`: as they are.
+    length: Option<(Length, Vec<u64>)>,
+    steering: Option<Arc<Steering>>,
+    notes: Vec<String>,
+    /// Whether the last of longer slices is over.
+    is_over: bool,
     watch: &'a mut dyn FnMut(&Versus, Duration),
     /// What differs, and the levels of the two.
     factor: String,
@@ -148,6 +170,11 @@ impl<'a, 'b> Sides<'a, 'b> {
             order,
             judge,
             under_way: None,
+            workloads: workloads(0).len() + workloads(1).len(),
+            length: turns.may_grow.then(Default::default),
+            steering: turns.may_grow.then(Arc::default),
+            notes: Vec::new(),
+            is_over: false,
             watch,
             factor,
             levels,
@@ -156,7 +183,14 @@ impl<'a, 'b> Sides<'a, 'b> {
 
     /// What is known, and how that came about.
     pub fn known(&self) -> (Versus, Vec<Block>) {
-        self.judge.known(&self.factor, [&self.levels[0], &self.levels[1]])
+        let (mut versus, blocks) = self.judge.known(&self.factor, [&self.levels[0], &self.levels[1]]);
+        versus.notes.clone_from(&self.notes);
+        (versus, blocks)
+    }
+
+    /// Whether that the load ends is its regular end: it is known what was asked, or there is no slice left.
+    pub fn is_over(&self) -> bool {
+        self.is_over || self.judge.answer() != Verdict::Unknown
     }
 
     /// The recordings of one side.
@@ -179,19 +213,51 @@ impl<'a, 'b> Sides<'a, 'b> {
         }
         let end = interval.start + interval.duration;
         self.judge.slice(slice, &done, end);
+        if slice + 1 == sequence::BLOCK * judge::PILOTS {
+            self.lengthen();
+        }
+        // Slices as planned end with the load.
+        self.is_over = self.order.0.longer_from().is_some() && slice + 1 == self.order.0.slices();
         if slice % sequence::BLOCK != sequence::BLOCK - 1 {
             return ControlFlow::Continue(());
         }
         let (versus, _) = self.known();
         (self.watch)(&versus, end);
-        match versus.answer {
-            Verdict::Unknown => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
+        match self.is_over() {
+            false => ControlFlow::Continue(()),
+            true => ControlFlow::Break(()),
         }
+    }
+
+    /// Lets the load go on with longer slices, if those so far show that it takes that.
+    fn lengthen(&mut self) {
+        let Some((length, _)) = self.length.take() else { return };
+        let (Some(steering), (factor, Some(reason))) = (&self.steering, length.factor()) else {
+            return;
+        };
+        // The block that has begun goes on as it does.
+        let block = judge::PILOTS + 1;
+        let Some(longer) = self.order.0.lengthened(block, factor) else {
+            return;
+        };
+        let Some((from, slice)) = longer.longer_from() else {
+            return;
+        };
+        self.notes
+            .push(length::said(reason, longer.length(0), longer.length(slice)));
+        self.judge.lengthen(longer.clone(), block, factor);
+        self.order = Order(longer);
+        let each = (0..self.workloads).map(|workload| usize::from(workload >= self.first));
+        let each = each.map(|own| self.order.stages(own, slice).collect());
+        steering.go_on(from, each.collect());
     }
 }
 
 impl Observer for Sides<'_, '_> {
+    fn steering(&self) -> Option<Arc<Steering>> {
+        self.steering.clone()
+    }
+
     fn connected(&mut self, connected: &Connected) {
         for recorder in &mut self.recorders {
             recorder.connected(connected);
@@ -200,6 +266,10 @@ impl Observer for Sides<'_, '_> {
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         let Some(place) = self.order.0.place(interval.start) else {
+            // Behind the last slice the load only ends.
+            if self.is_over {
+                return ControlFlow::Continue(());
+            }
             for side in 0..2 {
                 let recordings = self.of(side, &interval.recordings);
                 self.recorders[side].interval(&Interval {
@@ -209,8 +279,14 @@ impl Observer for Sides<'_, '_> {
             }
             return ControlFlow::Continue(());
         };
-        if place.part >= CUT {
-            let recordings = self.of(place.side, &interval.recordings);
+        let recordings = self.of(place.side, &interval.recordings);
+        if let Some((length, parts)) = &mut self.length {
+            parts.push(recordings.iter().map(|recording| recording.transactions).sum());
+            if place.part == place.parts - 1 {
+                length.add(place.side, &std::mem::take(parts));
+            }
+        }
+        if place.part >= place.parts / PARTS * CUT {
             match &mut self.under_way {
                 Some((slice, sum)) if *slice == place.slice => {
                     sum.duration += interval.duration;
@@ -229,7 +305,7 @@ impl Observer for Sides<'_, '_> {
                 }
             }
         }
-        if place.part == PARTS - 1
+        if place.part == place.parts - 1
             && let Some((slice, sum)) = self.under_way.take()
         {
             return self.close(slice, &sum);

@@ -19,8 +19,12 @@ pub(super) struct Sequence {
     slice: Duration,
     /// When the first slice begins.
     begin: Duration,
+    /// What there is time for.
+    lasts: Duration,
     /// Of each block, whether the second side has the slices outside.
     second_outside: Vec<bool>,
+    /// From which slice on they are so many times as long.
+    longer: Option<(usize, u32)>,
 }
 
 /// A place in the sequence.
@@ -28,8 +32,10 @@ pub(super) struct Sequence {
 pub(super) struct Place {
     /// The slice, from 0.
     pub slice: usize,
-    /// The part of it, from 0.
+    /// The part of it, from 0: all are as long as those of the first slice.
     pub part: u32,
+    /// How many parts it has.
+    pub parts: u32,
     /// Whose turn it is: 0 or 1.
     pub side: usize,
 }
@@ -44,14 +50,55 @@ impl Sequence {
         Self {
             slice,
             begin,
+            lasts,
+            longer: None,
             second_outside: (0..blocks).map(|_| random.uniform(0, 1) == 1).collect(),
         }
     }
 
+    /// The same with slices `factor` times as long from this block on, as many as there is time for; `None`: for none.
+    pub fn lengthened(&self, block: usize, factor: u32) -> Option<Self> {
+        let mut longer = Self {
+            longer: Some((block * BLOCK, factor)),
+            ..self.clone()
+        };
+        let left = self.lasts.saturating_sub(longer.start_of(block * BLOCK));
+        let length = self.slice * factor * BLOCK as u32;
+        let more = usize::try_from(left.as_nanos() / length.as_nanos().max(1)).unwrap_or(usize::MAX);
+        longer.second_outside.truncate(block.saturating_add(more));
+        (more > 0).then_some(longer)
+    }
+
     /// How long all of it takes.
     pub fn lasts(&self) -> Duration {
-        let slices = u32::try_from(self.slices()).unwrap_or(u32::MAX);
-        self.slice.saturating_mul(slices)
+        self.start_of(self.slices())
+    }
+
+    /// When a slice begins, counted from the begin of the first.
+    pub fn start_of(&self, slice: usize) -> Duration {
+        let times = |slices: usize| u32::try_from(slices).unwrap_or(u32::MAX);
+        let (short, long) = match self.longer {
+            Some((first, factor)) => (
+                slice.min(first),
+                times(slice.saturating_sub(first)).saturating_mul(factor),
+            ),
+            None => (slice, 0),
+        };
+        self.slice.saturating_mul(times(short).saturating_add(long))
+    }
+
+    /// When the load is to go on with longer slices, and from which slice on.
+    pub fn longer_from(&self) -> Option<(Duration, usize)> {
+        let (first, _) = self.longer?;
+        Some((self.begin + self.start_of(first), first))
+    }
+
+    /// How long a slice is.
+    pub fn length(&self, slice: usize) -> Duration {
+        match self.longer {
+            Some((first, factor)) if slice >= first => self.slice * factor,
+            _ => self.slice,
+        }
     }
 
     /// How many slices there are.
@@ -76,10 +123,18 @@ impl Sequence {
         // Intervals begin where they should, give or take a rounding.
         let parts = (start + part / 2).checked_sub(self.begin)?.as_nanos() / part.as_nanos().max(1);
         let parts = usize::try_from(parts).ok()?;
-        let slice = parts / PARTS as usize;
+        let short = PARTS as usize;
+        let (slice, part, length) = match self.longer {
+            Some((first, factor)) if parts >= first * short => {
+                let (parts, length) = (parts - first * short, short * factor as usize);
+                (first + parts / length, parts % length, length)
+            }
+            _ => (parts / short, parts % short, short),
+        };
         (slice < self.slices()).then(|| Place {
             slice,
-            part: (parts % PARTS as usize) as u32,
+            part: part as u32,
+            parts: length as u32,
             side: self.side(slice),
         })
     }
@@ -107,6 +162,26 @@ mod tests {
             seen[usize::from(second)] += 1;
         }
         assert!(seen.iter().all(|count| *count > 5), "{seen:?}");
+    }
+
+    #[test]
+    fn slices_can_become_longer() {
+        let (ms, short) = (Duration::from_millis, sequence());
+        let long = short.lengthened(5, 4).unwrap();
+        // 50 s are left for blocks of 8 s.
+        assert_eq!((long.slices(), long.lasts()), ((5 + 6) * BLOCK, ms(58_000)));
+        assert_eq!((long.length(19), long.length(20)), (ms(500), ms(2_000)));
+        assert_eq!(long.longer_from(), Some((ms(11_000), 20)));
+        assert!((0..long.slices()).all(|slice| long.side(slice) == short.side(slice)));
+        let at = |at_ms| {
+            long.place(ms(at_ms))
+                .map(|place| (place.slice, place.part, place.parts))
+        };
+        assert_eq!(at(10_900), Some((19, 4, 5)));
+        assert_eq!(at(11_000), Some((20, 0, 20)));
+        assert_eq!(at(13_900), Some((21, 9, 20)));
+        assert_eq!(at(59_000), None);
+        assert_eq!(short.lengthened(5, 100), None);
     }
 
     #[test]

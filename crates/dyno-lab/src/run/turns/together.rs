@@ -204,6 +204,7 @@ mod tests {
         let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
         let turns = Turns {
             slice: Duration::from_millis(500),
+            may_grow: true,
             detect: 0.03,
         };
         in_turns(plan, turns, Duration::from_secs(60))

@@ -197,7 +197,7 @@ fn percent(percent: f64) -> String {
 }
 
 /// A ratio as a change in percent, with its sign.
-fn change(ratio: f64) -> String {
+pub(crate) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let sign = if percent >= 0.0 { "+" } else { "−" };
     format!("{sign}{}", self::percent(percent.abs()))

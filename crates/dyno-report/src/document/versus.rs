@@ -1,10 +1,11 @@
 //! The part of a report that says what two variants measured in turn say about each other.
 
-use super::model::{Section, Table, Value};
-use super::parts::{paragraph, section, table};
+use super::model::{Figure, FigureData, Lane, Section, Series, Span, SpanKind, Table, Timeline, Value};
+use super::parts::{figure, paragraph, section, table};
+use super::series::significant;
 use super::table::{number, text, words};
-use crate::answer::{name, names};
-use dyno_archive::{Campaign, Versus};
+use crate::answer::{change as signed, name, names};
+use dyno_archive::{Block, Campaign, Versus};
 
 /// How the figures came about.
 const HOW: &str = "Both were up at the same time, and the load went to one or the other in slices, in blocks of four \
@@ -32,6 +33,168 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
         rows: rows.collect(),
     };
     let notes = versus.notes.iter().map(paragraph);
-    let blocks = table(ratios).into_iter().chain(notes).chain([paragraph(HOW)]);
-    section("versus", "Verdict", blocks.collect())
+    let course = figure(course(versus, &versus.blocks(&campaign.path), [&baseline, &candidate]));
+    let blocks = table(ratios).into_iter().chain(course).chain(notes);
+    section("versus", "Verdict", blocks.chain([paragraph(HOW)]).collect())
+}
+
+/// More points would not be seen.
+const MOST_POINTS: usize = 600;
+
+/// What was known after each block of what decides: the change in percent with its interval, beside no difference and
+/// the least that matters. `None` as long as nothing is known.
+fn course(versus: &Versus, blocks: &[Block], [baseline, candidate]: [&str; 2]) -> Option<Figure> {
+    let first = blocks.iter().position(|block| block.known.is_some())?;
+    let known: Vec<&Block> = blocks[first..].iter().collect();
+    let each = known.len().div_ceil(MOST_POINTS);
+    // The last block of each step, so that the last of all is always there.
+    let mut shown: Vec<&Block> = known.rchunks(each).filter_map(|step| step.last().copied()).collect();
+    shown.reverse();
+    let end_s = shown.last()?.end_s;
+    let step_s = versus.block_s * each as f64;
+    let change = |ratio: f64| significant((ratio - 1.0) * 100.0);
+    let of = |part: fn(dyno_archive::Ratio) -> f64| -> Vec<Option<f64>> {
+        shown
+            .iter()
+            .map(|block| block.known.map(|known| change(part(known))))
+            .collect()
+    };
+    // A point is drawn in the middle of its step, and stands for the end of a block.
+    let begin_s = (end_s - versus.measured_s).max(0.0);
+    let line = |name: String, first_s: f64, step_s: f64, mean: Vec<Option<f64>>| Series {
+        name,
+        first_s: first_s - step_s / 2.0,
+        step_s,
+        mean,
+        ..Series::default()
+    };
+    let estimate = Series {
+        min: of(|known| known.low),
+        max: of(|known| known.high),
+        ..line(
+            "change, with its interval at 95 %".to_owned(),
+            end_s - step_s * (shown.len() - 1) as f64,
+            step_s,
+            of(|known| known.ratio),
+        )
+    };
+    let level = |name: String, ratio: f64| line(name, begin_s, end_s - begin_s, vec![Some(change(ratio)); 2]);
+    let matters = [1.0 - versus.detect, 1.0 / (1.0 - versus.detect)];
+    let matters = matters.map(|ratio| level(format!("{} %", signed(ratio)), ratio));
+    let matters = matters.into_iter().filter(|_| versus.detect > 0.0);
+    let measure = name(versus.measure);
+    let lane = Lane {
+        id: "change".to_owned(),
+        title: format!("Change of {measure}"),
+        unit: "%".to_owned(),
+        series: [estimate, level("no difference".to_owned(), 1.0)]
+            .into_iter()
+            .chain(matters)
+            .collect(),
+        ..Lane::default()
+    };
+    Some(Figure {
+        id: "versus-course".to_owned(),
+        title: format!("What was known of {candidate} beside {baseline}, over time"),
+        caption: format!(
+            "The change of {measure} from {baseline} to {candidate} as it was known after each block of slices, with the \
+             interval in which it lies at 95 %. Measuring ends when the interval is on one side of no difference, or \
+             between the two lines of the least difference that matters."
+        ),
+        table: None,
+        data: FigureData::Timeline(Timeline {
+            group: "versus".to_owned(),
+            start_s: 0.0,
+            end_s,
+            lanes: vec![lane],
+            spans: vec![Span {
+                kind: SpanKind::Warmup,
+                start_s: 0.0,
+                end_s: begin_s,
+                label: "warm-up".to_owned(),
+                weight: 100.0,
+            }],
+            marks: Vec::new(),
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_archive::{Measure, Ratio, Verdict};
+
+    fn versus(blocks: usize) -> Versus {
+        Versus {
+            factor: "target".to_owned(),
+            baseline: "14".to_owned(),
+            candidate: "18".to_owned(),
+            detect: 0.05,
+            measure: Measure::Throughput,
+            answer: Verdict::Unknown,
+            ratios: Vec::new(),
+            blocks,
+            left_out: 0,
+            more_blocks: None,
+            block_s: 2.0,
+            measured_s: 2.0 * blocks as f64,
+            notes: Vec::new(),
+        }
+    }
+
+    /// After a warm-up of 10 s; the first four say nothing.
+    fn blocks(count: usize) -> Vec<Block> {
+        let ratio = |number: usize| Ratio {
+            measure: Measure::Throughput,
+            ratio: 1.1,
+            low: 1.1 - 1.0 / number as f64,
+            high: 1.1 + 1.0 / number as f64,
+        };
+        let block = |number: usize| Block {
+            end_s: 10.0 + 2.0 * number as f64,
+            candidate_outside: false,
+            block_ratio: Some(1.1),
+            known: (number > 4).then(|| ratio(number)),
+        };
+        (1..=count).map(block).collect()
+    }
+
+    fn lane(blocks: &[Block]) -> Option<Lane> {
+        let figure = course(&versus(blocks.len()), blocks, ["A", "B"])?;
+        match figure.data {
+            FigureData::Timeline(mut timeline) => timeline.lanes.pop(),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_interval_is_drawn_beside_what_it_is_judged_by() {
+        assert_eq!(lane(&blocks(4)), None);
+        let lane = lane(&blocks(20)).expect("it is known");
+        let names: Vec<&str> = lane.series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["change, with its interval at 95 %", "no difference", "−5 %", "+5.3 %"]
+        );
+        let [estimate, none, ..] = &lane.series[..] else {
+            panic!()
+        };
+        // The middle of the first step is the end of the fifth block.
+        assert_eq!(
+            (estimate.first_s, estimate.step_s, estimate.mean.len()),
+            (19.0, 2.0, 16)
+        );
+        assert_eq!((estimate.min[0], estimate.max[0]), (Some(-10.0), Some(30.0)));
+        assert_eq!((none.first_s, none.step_s, none.mean.len()), (-10.0, 40.0, 2));
+    }
+
+    #[test]
+    fn a_long_one_has_no_more_points_than_can_be_seen() {
+        let blocks = blocks(5_000);
+        let lane = lane(&blocks).expect("it is known");
+        let estimate = &lane.series[0];
+        assert!(estimate.mean.len() <= MOST_POINTS, "{}", estimate.mean.len());
+        let last = estimate.first_s + estimate.step_s * (estimate.mean.len() as f64 - 0.5);
+        assert!((last - 10_010.0).abs() < 1e-6, "{last}");
+    }
 }

@@ -4,8 +4,8 @@ use crate::plan::{
     Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Publication, Resolved, harmless,
 };
 use crate::{
-    ArchiveError, CAMPAIGN_JSON, CapacitySearch, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Turns,
-    replace_json,
+    ArchiveError, CAMPAIGN_JSON, CapacitySearch, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Screening,
+    Turns, replace_json,
 };
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
@@ -51,6 +51,9 @@ pub struct CampaignRecord {
     /// That the two cells are measured in turn; absent if runs are made one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
+    /// That cells are measured in pairs, to find out which factors matter; absent if that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screen: Option<Screening>,
     /// That its only run seeks the highest load that holds limits; absent if that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacitySearch>,
@@ -256,6 +259,7 @@ impl CampaignRecord {
             published: Publication::default(),
             order: Order::default(),
             turns: None,
+            screen: None,
             capacity: None,
             on_failure: OnFailure::default(),
             max_errors_percent: ErrorLimit::default(),
@@ -280,6 +284,7 @@ impl CampaignRecord {
             published: plan.published.clone(),
             order: plan.order,
             turns: plan.turns,
+            screen: plan.screen,
             capacity: plan.capacity.clone(),
             on_failure: plan.on_failure,
             max_errors_percent: plan.max_errors,
@@ -301,6 +306,7 @@ impl CampaignRecord {
             seed: self.seed,
             published: self.published.clone(),
             turns: self.turns,
+            screen: self.screen,
             capacity: self.capacity.clone(),
         }
     }
@@ -364,6 +370,7 @@ mod tests {
             seed: 7,
             published: Publication::default(),
             turns: None,
+            screen: None,
             capacity: None,
         };
         CampaignRecord::of(&plan, "dyno run pk-update".to_owned(), Zoned::now()).unwrap()

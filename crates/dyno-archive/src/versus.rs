@@ -110,6 +110,9 @@ pub struct Block {
     pub candidate_outside: bool,
     /// The ratio of this block alone; `None` if one of the two did nothing.
     pub block_ratio: Option<f64>,
+    /// The ratio of each measure (throughput, p50, p95 and p99), also of the first blocks, which only say how much
+    /// blocks scatter; `None` if one of the two did nothing. It is in no file.
+    pub each: Option<[f64; 4]>,
     /// What all blocks up to it say; `None` as long as they are too few.
     pub known: Option<Ratio>,
 }
@@ -132,6 +135,7 @@ impl BlockRow {
             end_s: self.end_s,
             candidate_outside: self.candidate_outside,
             block_ratio: self.block_ratio,
+            each: None,
             known: known.map(|((ratio, low), high)| Ratio {
                 measure,
                 ratio,

@@ -31,7 +31,7 @@ mod progress;
 mod table;
 mod terminal;
 
-pub use answer::{answer, comparison_json, versus_line};
+pub use answer::{answer, comparison_json, pair_line, versus_line};
 pub use capacity::{capacity, capacity_line};
 pub use ceiling::{ceiling, ceiling_line};
 pub use cells_csv::cells_csv;

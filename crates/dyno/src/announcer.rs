@@ -83,6 +83,12 @@ enum News {
         measured: Duration,
         at_most: Duration,
     },
+    Pair {
+        known: Box<Versus>,
+        number: usize,
+        of: usize,
+        left: Duration,
+    },
     Capacity(Box<Capacity>, Duration),
     Finished(Box<FinishedRun>),
 }
@@ -102,6 +108,12 @@ impl News {
                 measured,
                 at_most,
             } => to.versus(known, *measured, *at_most),
+            Self::Pair {
+                known,
+                number,
+                of,
+                left,
+            } => to.pair(known, *number, *of, *left),
             Self::Capacity(known, left) => to.capacity(known, *left),
             Self::Finished(run) => to.finished(run),
         }
@@ -153,14 +165,16 @@ impl Waiting {
     fn push(&self, news: News) {
         let mut pile = self.pile();
         match news {
-            News::Live(_) | News::Versus { .. } | News::Capacity(..) if pile.news.len() >= MOST_BEFORE_LIVE => {
+            News::Live(_) | News::Versus { .. } | News::Pair { .. } | News::Capacity(..)
+                if pile.news.len() >= MOST_BEFORE_LIVE =>
+            {
                 pile.left_out += 1;
                 return;
             }
             News::Amount { .. } => {
                 pile.news.pop_back_if(|last| matches!(last, News::Amount { .. }));
             }
-            News::Live(_) | News::Versus { .. } | News::Capacity(..) => {}
+            News::Live(_) | News::Versus { .. } | News::Pair { .. } | News::Capacity(..) => {}
             _ => {
                 let full = |pile: &mut Pile| pile.news.len() >= MOST_WAITING;
                 pile = self
@@ -242,6 +256,16 @@ impl<P> Progress for Announcer<P> {
             known,
             measured,
             at_most,
+        });
+    }
+
+    fn pair(&mut self, known: &Versus, number: usize, of: usize, left: Duration) {
+        let known = Box::new(known.clone());
+        self.waiting.push(News::Pair {
+            known,
+            number,
+            of,
+            left,
         });
     }
 

@@ -19,6 +19,7 @@ mod pipeline;
 mod report;
 mod run;
 mod say;
+mod screen;
 mod serve;
 mod terminal;
 mod trial;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Sysbench(arguments) => return dyno_sysbench::main(arguments.words.into_iter()).into(),
         Command::Run(arguments) => run::run(&arguments),
         Command::Versus(arguments) => versus::versus(&arguments),
+        Command::Screen(arguments) => screen::screen(&arguments),
         Command::Capacity(arguments) => capacity::capacity(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),

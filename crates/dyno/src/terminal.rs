@@ -173,6 +173,10 @@ impl Progress for Terminal {
         self.known(&report::versus_line(known, measured, at_most));
     }
 
+    fn pair(&mut self, known: &Versus, number: usize, of: usize, left: Duration) {
+        self.known(&report::pair_line(known, number, of, left));
+    }
+
     fn capacity(&mut self, known: &Capacity, left: Duration) {
         self.known(&report::capacity_line(known, left));
     }

@@ -34,7 +34,7 @@ pub use secret::{shown_option, shown_parameter};
 pub use server::{Foreign, FurtherServer, Instances, MAIN};
 pub use value::{Span, Value};
 
-use crate::{CapacitySearch, Turns};
+use crate::{CapacitySearch, Screening, Turns};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -65,6 +65,9 @@ pub struct Plan {
     pub published: Publication,
     /// Whether the two cells are measured in turn, in the two runs there are, rather than one after the other.
     pub turns: Option<Turns>,
+    /// Whether the cells are pairs, each measured in turn, one pair after the other: the cells, and the runs, of a pair
+    /// follow each other.
+    pub screen: Option<Screening>,
     /// Whether its only run seeks the highest load that holds limits.
     pub capacity: Option<CapacitySearch>,
 }

@@ -12,7 +12,7 @@ use super::{Entry, Progress, RunError, RunRecording, begun_again, ceiling, data}
 use super::{capacity, turns, workload};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
-use dyno_archive::{CampaignWriter, CapacitySearch, Turns, Versus};
+use dyno_archive::{ArchiveError, Block, CampaignWriter, CapacitySearch, Turns, Versus};
 use dyno_engine::{Ending, Outcome, Part, Stop, ThreadOptions};
 use dyno_fleet::protocol::Told;
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
@@ -242,12 +242,13 @@ impl Bench<'_> {
     }
 
     /// Makes the runs of the two cells of `plan` in turn, on `servers`, which are those of both together. What they say
-    /// about each other is written into the campaign's folder.
+    /// about each other is `keep`'s to write.
     pub(super) fn in_turns(
         &mut self,
         plan: &Plan,
         turns: Turns,
         servers: &CellServers<'_>,
+        keep: &mut dyn FnMut(&Versus, &[Block]) -> Result<(), ArchiveError>,
         progress: &mut dyn Progress,
     ) -> Result<[FinishedRun; 2], RunError> {
         let one = turns::one(plan)?;
@@ -334,7 +335,8 @@ impl Bench<'_> {
                 return Err(error);
             }
         };
-        let is_known = is_over && matches!(outcome.ended_early, None | Some(Ending::Stopped));
+        // That it is known who does more is no reason to end where other things are to be found out.
+        let is_known = plan.screen.is_none() && is_over && matches!(outcome.ended_early, None | Some(Ending::Stopped));
         let failure = match &outcome.ended_early {
             None | Some(Ending::Stopped) => None,
             Some(ending) => Some(ending.to_string()),
@@ -346,7 +348,7 @@ impl Bench<'_> {
             .or_else(|| self.lapse(servers, &outcome))
             .or(failure);
         // What was measured is kept all the same.
-        if let Err(error) = versus.write(self.campaign.path(), &blocks) {
+        if let Err(error) = keep(&versus, &blocks) {
             recordings
                 .iter_mut()
                 .for_each(|recording| recording.note(format!("{error}.")));

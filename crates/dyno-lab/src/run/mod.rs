@@ -33,6 +33,7 @@ mod reserved;
 mod restore;
 mod runner;
 mod sampling;
+pub mod screen;
 mod servers;
 pub(crate) mod settings;
 mod steps;
@@ -222,9 +223,10 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
 
 /// The plan of what is driven at once: of cells that are measured in turn, one that has them together.
 fn driven(plan: &Plan) -> Result<Cow<'_, Plan>, RunError> {
-    Ok(match plan.turns {
-        None => Cow::Borrowed(plan),
-        Some(_) => Cow::Owned(turns::one(plan)?),
+    Ok(match (plan.turns, plan.screen) {
+        (None, _) => Cow::Borrowed(plan),
+        (Some(_), None) => Cow::Owned(turns::one(plan)?),
+        (Some(_), Some(_)) => Cow::Owned(screen::driven(plan)?),
     })
 }
 

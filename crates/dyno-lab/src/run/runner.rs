@@ -5,6 +5,7 @@ use super::embedded::EmbeddedServers;
 use super::external::{ExternalServers, Leftover};
 use super::loaded::Loaded;
 use super::reserved::Reserved;
+use super::screen;
 use super::servers::CellServers;
 use super::threads;
 use super::{Emergency, Finished, Progress, RunError};
@@ -13,7 +14,7 @@ use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::Resolved;
 use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::summary::WorkloadFacts;
-use dyno_archive::{Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState, Turns};
+use dyno_archive::{Block, Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState, Turns, Versus};
 use dyno_engine::Stop;
 use dyno_target::target::Environment;
 use std::path::Path;
@@ -100,9 +101,10 @@ impl<'a> CampaignRunner<'a> {
 
     /// Makes the runs of the plan that are not over.
     pub(super) fn go(mut self, progress: &mut dyn Progress) -> Result<Finished, RunError> {
-        let ended = match self.plan.turns {
-            None => self.runs(progress),
-            Some(turns) => self.in_turns(turns, progress),
+        let ended = match (self.plan.turns, self.plan.screen) {
+            (None, _) => self.runs(progress),
+            (Some(turns), None) => self.in_turns(turns, progress),
+            (Some(turns), Some(_)) => self.pairs(turns, progress),
         };
         let missing = self.missing().len();
         let faulty = self.faulty();
@@ -181,10 +183,47 @@ impl<'a> CampaignRunner<'a> {
         for planned in [first, second] {
             self.bench.campaign.set_aside(planned)?;
         }
-        let runs = self.bench.in_turns(self.plan, turns, servers, progress)?;
+        let folder = self.bench.campaign.path();
+        let mut keep = |versus: &Versus, blocks: &[Block]| versus.write(folder, blocks);
+        let runs = self.bench.in_turns(self.plan, turns, servers, &mut keep, progress)?;
         self.made += 2;
         let failed = runs.iter().find(|run| run.state != RunState::Complete);
         Ok(failed.and_then(|run| run.failure.clone()))
+    }
+
+    /// Makes the pairs of a screening that are missing, each in turn. Without one of them nothing can be said, so the
+    /// first that fails is the last.
+    fn pairs(&mut self, turns: Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
+        let folder = self.bench.campaign.path();
+        let mut kept = screen::Kept::of(self.plan, folder);
+        let missing = self.missing();
+        for (number, servers) in self.cells.iter().enumerate() {
+            let pair = screen::pair(self.plan, number);
+            if kept.has(number) && !missing.iter().any(|run| pair.runs.contains(run)) {
+                continue;
+            }
+            if self.bench.stop.requested() {
+                break;
+            }
+            for planned in &pair.runs {
+                self.bench.campaign.set_aside(planned)?;
+            }
+            let mut told = screen::OfPair {
+                to: &mut *progress,
+                number: number + 1,
+                of: self.cells.len(),
+            };
+            let mut keep = |versus: &Versus, blocks: &[Block]| kept.keep(number, versus, blocks);
+            let runs = match self.bench.in_turns(&pair, turns, servers, &mut keep, &mut told) {
+                Err(_) if self.bench.stop.requested() && self.made > 0 => break,
+                made => made?,
+            };
+            self.made += 2;
+            if let Some(failed) = runs.iter().find(|run| run.state != RunState::Complete) {
+                return Ok(failed.failure.clone());
+            }
+        }
+        Ok(None)
     }
 
     /// Makes one run; `None` if stopping was asked for before anything was measured. What goes wrong with it is

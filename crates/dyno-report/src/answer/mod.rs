@@ -4,23 +4,29 @@
 
 mod cells;
 mod compared;
+mod screen;
 #[cfg(test)]
 mod tests;
 mod turns;
 
 pub(crate) use compared::answer_of_comparison;
 pub use compared::comparison_json;
+pub use screen::pair_line;
+pub(crate) use screen::{by_size, matters};
 pub(crate) use turns::names;
 pub use turns::versus_line;
 
 use crate::figures::counted;
 use dyno_archive::figures::decimal;
-use dyno_archive::{Campaign, Measure, Verdict, Versus};
+use dyno_archive::{Campaign, Measure, Screen, Verdict, Versus};
 use dyno_stats::{FEWEST_RUNS, Judgement, MANY_RUNS, Outcome};
 
 /// What `campaign` answers; `None` if it compares nothing.
 #[must_use]
 pub fn answer(campaign: &Campaign) -> Option<String> {
+    if let Some(screen) = Screen::read(&campaign.path) {
+        return Some(screen::sentence(&screen, campaign));
+    }
     match Versus::read(&campaign.path) {
         Some(versus) => Some(turns::pair(&versus, campaign).sentence()),
         None => cells::answer(campaign),

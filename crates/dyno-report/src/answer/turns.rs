@@ -60,7 +60,7 @@ pub fn versus_line(versus: &Versus, measured: Duration, at_most: Duration) -> St
     )
 }
 
-fn known(ratio: Ratio) -> Known {
+pub(super) fn known(ratio: Ratio) -> Known {
     Known {
         measure: ratio.measure,
         ratio: ratio.ratio,
@@ -69,6 +69,6 @@ fn known(ratio: Ratio) -> Known {
     }
 }
 
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     duration(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default())
 }

@@ -39,6 +39,7 @@ mod recorded;
 mod results;
 mod run;
 mod runs;
+mod screen;
 mod series;
 mod servers;
 mod statements;
@@ -68,7 +69,7 @@ use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
 use dyno_archive::summary::Summary;
-use dyno_archive::{Campaign, Capacity, Run, Versus};
+use dyno_archive::{Campaign, Capacity, Run, Screen, Versus};
 use model::{Block, Detail, Document, FORMAT, Headline, Section};
 use parts::{in_full, paragraph, section};
 use recorded::Recorded;
@@ -213,6 +214,12 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     document.headlines = all.headlines();
     document.warnings = cautions.all();
     document.sections = all.sections();
+    if let [campaign] = campaigns
+        && let Some(screen) = Screen::read(&campaign.path)
+    {
+        document.headlines.clear();
+        document.sections.insert(0, screen::section_of(&screen));
+    }
     if let [campaign] = campaigns
         && let Some(versus) = Versus::read(&campaign.path)
     {

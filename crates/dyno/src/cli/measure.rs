@@ -185,6 +185,35 @@ pub struct VersusArguments {
     pub load: OneLoadArguments,
 }
 
+/// What `dyno screen` is told.
+#[derive(Args, Debug)]
+pub struct ScreenArguments {
+    /// Name of an experiment (see `dyno list experiments`) or path of an experiment file
+    #[arg(value_name = "NAME|FILE")]
+    pub experiment: String,
+
+    /// A factor with two values, such as --set shared_buffers=64MB,256MB: two to eleven of them; others with one value
+    /// hold for all
+    #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+
+    /// How long each pair is measured: there are 4 for up to 3 factors, 8 for up to 7 and 12 for up to 11
+    /// [default: 20s]
+    #[arg(long, value_name = "TIME", value_parser = age, conflicts_with = "at_most")]
+    pub each: Option<Duration>,
+
+    /// How long all pairs are measured together, instead of --each; bringing servers up and warming up come on top
+    #[arg(long, value_name = "TIME", value_parser = age)]
+    pub at_most: Option<Duration>,
+
+    /// How long one of a pair works before it may be the other's turn
+    #[arg(long, value_name = "TIME", value_parser = slice, default_value = "500ms")]
+    pub slice: Duration,
+
+    #[command(flatten)]
+    pub load: OneLoadArguments,
+}
+
 /// What `dyno capacity` is told.
 #[derive(Args, Debug)]
 pub struct CapacityArguments {

@@ -3,7 +3,7 @@
 mod measure;
 mod value;
 
-pub use measure::{CapacityArguments, OneLoadArguments, RunArguments, VersusArguments};
+pub use measure::{CapacityArguments, OneLoadArguments, RunArguments, ScreenArguments, VersusArguments};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -32,6 +32,8 @@ pub enum Command {
     Run(RunArguments),
     /// Measure two variants in turn, as one load, until it is known which is better, or that they are the same
     Versus(VersusArguments),
+    /// Find out which of several factors matter, by measuring combinations in pairs
+    Screen(ScreenArguments),
     /// Find the highest rate, or number of clients, that holds limits such as "p99 < 5ms"
     Capacity(CapacityArguments),
     /// List the archived runs, or the experiments that can be run by name

@@ -171,6 +171,7 @@ impl Experiment {
             seed,
             published: self.published.clone(),
             turns: None,
+            screen: None,
             capacity: None,
             cells,
         })

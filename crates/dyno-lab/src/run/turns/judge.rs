@@ -121,6 +121,7 @@ impl Judge {
             end_s: end.as_secs_f64(),
             candidate_outside: self.sequence.second_outside(number),
             block_ratio: ratios.filter(|_| !before).map(|ratios| ratios[decides].exp()),
+            each: ratios.map(|ratios| ratios.map(f64::exp)),
             known: self.ratio(self.decides),
         });
     }

@@ -142,6 +142,8 @@ pub(super) struct Sides<'a, 'b> {
     /// Whether the last of longer slices is over.
     is_over: bool,
     watch: &'a mut dyn FnMut(&Versus, Duration),
+    /// Whether it goes on to the end, whatever is known.
+    to_the_end: bool,
     /// What differs, and the levels of the two.
     factor: String,
     levels: [Levels; 2],
@@ -176,6 +178,7 @@ impl<'a, 'b> Sides<'a, 'b> {
             notes: Vec::new(),
             is_over: false,
             watch,
+            to_the_end: plan.screen.is_some(),
             factor,
             levels,
         }
@@ -223,7 +226,7 @@ impl<'a, 'b> Sides<'a, 'b> {
         }
         let (versus, _) = self.known();
         (self.watch)(&versus, end);
-        match self.is_over() {
+        match self.is_over() && !self.to_the_end {
             false => ControlFlow::Continue(()),
             true => ControlFlow::Break(()),
         }

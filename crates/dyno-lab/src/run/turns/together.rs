@@ -94,7 +94,11 @@ fn check(experiment: &Resolved) -> Result<(), TurnsError> {
 pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
     let [first, second] = two(plan)?;
     let turns = plan.turns.ok_or(TurnsError::Alike)?;
-    let names = names([first, second]);
+    let names = match plan.screen {
+        // All pairs have the same servers.
+        Some(_) => ["mirror", "variant"].map(str::to_owned),
+        None => names([first, second]),
+    };
     let mut both = first.experiment.clone();
     let other = &second.experiment;
     if both == *other {

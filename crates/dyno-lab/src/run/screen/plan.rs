@@ -1,0 +1,221 @@
+//! The plan of a screening: which of the cells are measured, beside which.
+
+use crate::run::turns::{TurnsError, in_turns};
+use dyno_archive::plan::{Cell, Factor, Levels, Plan, PlannedRun, Resolved};
+use dyno_archive::{Screening, Turns};
+use dyno_stats::{Design, MOST_FACTORS};
+use std::time::Duration;
+
+/// Slices in a block.
+const BLOCK: u32 = 4;
+
+/// With fewer blocks nobody knows how much those of a pair scatter.
+const FEWEST_BLOCKS: u32 = 4;
+
+/// Why factors cannot be screened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScreenError {
+    /// There is nothing to find out.
+    #[error(
+        "no factor is given: give each that may matter its two values, such as --set shared_buffers=64MB,256MB --set \
+         wal_compression=off,on"
+    )]
+    NoFactor,
+    /// That is a comparison of two.
+    #[error("{factor} is the only factor: use dyno versus, which ends as soon as the question is answered")]
+    OneFactor {
+        /// The factor.
+        factor: String,
+    },
+    /// There is no design for so many.
+    #[error("{factors} factors are given, but at most {MOST_FACTORS} can be screened at once: leave some out")]
+    TooManyFactors {
+        /// How many.
+        factors: usize,
+    },
+    /// A factor has another number of values.
+    #[error(
+        "the factor {factor} has {levels} different value{}, but each has two here: those between which it is to be \
+         found out whether it matters",
+        if *levels == 1 { "" } else { "s" }
+    )]
+    NotTwoLevels {
+        /// The factor.
+        factor: String,
+        /// How many.
+        levels: usize,
+    },
+    /// It cannot matter.
+    #[error("the factor {factor} changes nothing that is measured: no script mentions it; leave it out")]
+    WithoutEffect {
+        /// The factor.
+        factor: String,
+    },
+    /// The experiment leaves out a cell.
+    #[error("the experiment excludes {cell}, which the design needs: leave out a factor")]
+    NoCell {
+        /// Its levels.
+        cell: String,
+    },
+    /// The time is too short for the slices.
+    #[error(
+        "each of {pairs} pairs would be measured for {each:?}, but at least {FEWEST_BLOCKS} blocks of {BLOCK} slices \
+         have to fit: give --each {least:?} or more, --at-most {all:?} or more, or shorter slices"
+    )]
+    TooShort {
+        /// How many pairs there are.
+        pairs: usize,
+        /// How long each would be measured.
+        each: Duration,
+        /// How long it has to be at least.
+        least: Duration,
+        /// The same of all together.
+        all: Duration,
+    },
+    /// The variants of a pair cannot be measured in turn.
+    #[error(transparent)]
+    Pair(#[from] TurnsError),
+}
+
+/// How long is measured, without warm-ups and whatever comes before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasuringTime {
+    /// Each pair.
+    Each(Duration),
+    /// All pairs together.
+    All(Duration),
+}
+
+/// `plan`, of all cells of factors with two values, as one that measures those of a design: each for a fixed time in
+/// turn with its mirror image.
+///
+/// # Errors
+/// There is no design for these factors, or a pair cannot be measured in turn.
+pub fn screening(plan: Plan, slice: Duration, time: MeasuringTime) -> Result<Plan, ScreenError> {
+    let mut plan = plan;
+    plan.factors.retain(|factor| factor.levels.len() > 1);
+    let design = design(&plan.factors)?;
+    let each = each(design.pairs(), slice, time)?;
+    let all = std::mem::take(&mut plan.cells);
+    check_effects(&plan.factors, &all)?;
+    plan.screen = Some(Screening { each });
+    let turns = Turns {
+        slice,
+        // Every pair has its time, so that all are measured alike.
+        may_grow: false,
+        detect: 0.0,
+    };
+    let mut runs: Vec<PlannedRun> = Vec::new();
+    for number in 0..design.pairs() {
+        let of = |mirrored: bool| {
+            cell(&plan.factors, &all, |factor| {
+                design.is_second(number, factor) != mirrored
+            })
+        };
+        let pair = Plan {
+            cells: vec![of(true)?, of(false)?],
+            ..plan.clone()
+        };
+        for cell in in_turns(pair, turns, each)?.cells {
+            let earlier = runs.iter().filter(|run| run.cell == cell.levels).count();
+            runs.push(PlannedRun {
+                number: runs.len() + 1,
+                cell: cell.levels.clone(),
+                repetition: earlier + 1,
+            });
+            if earlier == 0 {
+                plan.cells.push(cell);
+            }
+        }
+    }
+    // In the first pair one has the first value of every factor.
+    plan.baseline = plan.cells.first().map(|cell| cell.levels.clone()).unwrap_or_default();
+    plan.turns = Some(turns);
+    plan.runs = runs;
+    Ok(plan)
+}
+
+/// The design for these factors.
+fn design(factors: &[Factor]) -> Result<Design, ScreenError> {
+    if let Some(factor) = factors.iter().find(|factor| factor.levels.len() != 2) {
+        return Err(ScreenError::NotTwoLevels {
+            factor: factor.name.clone(),
+            levels: factor.levels.len(),
+        });
+    }
+    match factors {
+        [] => Err(ScreenError::NoFactor),
+        [only] => Err(ScreenError::OneFactor {
+            factor: only.name.clone(),
+        }),
+        several => Design::new(several.len()).ok_or(ScreenError::TooManyFactors { factors: several.len() }),
+    }
+}
+
+/// How long each of so many pairs is measured: whole blocks.
+fn each(pairs: usize, slice: Duration, time: MeasuringTime) -> Result<Duration, ScreenError> {
+    let count = u32::try_from(pairs).unwrap_or(u32::MAX).max(1);
+    let asked = match time {
+        MeasuringTime::Each(each) => each,
+        MeasuringTime::All(all) => all / count,
+    };
+    let block = slice.saturating_mul(BLOCK);
+    let blocks = u32::try_from(asked.as_nanos() / block.as_nanos().max(1)).unwrap_or(u32::MAX);
+    let least = block.saturating_mul(FEWEST_BLOCKS);
+    match blocks {
+        FEWEST_BLOCKS.. => Ok(block.saturating_mul(blocks)),
+        _ => Err(ScreenError::TooShort {
+            pairs,
+            each: asked,
+            least,
+            all: least.saturating_mul(count),
+        }),
+    }
+}
+
+/// The cell in which those factors have their second level of which `is_second` says it.
+fn cell(factors: &[Factor], all: &[Cell], is_second: impl Fn(usize) -> bool) -> Result<Cell, ScreenError> {
+    let levels = factors.iter().enumerate().filter_map(|(place, factor)| {
+        let level = factor.levels.get(usize::from(is_second(place)))?;
+        Some((factor.name.clone(), level.clone()))
+    });
+    let levels: Levels = levels.collect();
+    let has = |cell: &&Cell| {
+        levels
+            .iter()
+            .all(|(factor, level)| cell.levels.get(factor) == Some(level))
+    };
+    let found = all.iter().find(has).cloned();
+    found.ok_or_else(|| ScreenError::NoCell {
+        cell: levels
+            .iter()
+            .map(|(factor, level)| format!("{factor} = {level}"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
+}
+
+/// Makes sure that each factor changes something.
+fn check_effects(factors: &[Factor], all: &[Cell]) -> Result<(), ScreenError> {
+    for (place, factor) in factors.iter().enumerate() {
+        let pair = [false, true].map(|second| cell(factors, all, |other| second && other == place));
+        // What is excluded need not be measured.
+        if let [Ok(one), Ok(other)] = &pair
+            && measured(&one.experiment) == measured(&other.experiment)
+        {
+            return Err(ScreenError::WithoutEffect {
+                factor: factor.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The experiment without the parameters that no script mentions.
+fn measured(experiment: &Resolved) -> Resolved {
+    let mut measured = experiment.clone();
+    let scripts = || experiment.workloads.iter().flat_map(|workload| workload.scripts.iter());
+    let mentions = |name: &str| scripts().any(|(script, _)| script.script.contains(name));
+    measured.parameters.retain(|name, _| mentions(name));
+    measured
+}

@@ -1,0 +1,130 @@
+//! Which of several factors matter, in words.
+
+use super::cells::{Names, work_of};
+use super::turns::{known, time};
+use super::{Known, interval, name, percent, size};
+use dyno_archive::{Campaign, Effect, Screen, ScreenedFactor, Versus};
+use std::time::Duration;
+
+/// So many factors are named in the answer beside the one that matters most.
+const MORE_NAMED: usize = 3;
+
+/// Of a factor that may do as much as this nothing is known.
+const TOO_MUCH: f64 = 0.1;
+
+/// The effects on what decides, the largest first.
+pub(crate) fn by_size(screen: &Screen) -> Vec<&Effect> {
+    let mut effects: Vec<&Effect> = screen.effects_of(screen.measure).collect();
+    effects.sort_by(|one, other| other.ratio.ratio.ln().abs().total_cmp(&one.ratio.ratio.ln().abs()));
+    effects
+}
+
+/// Whether it is known that a factor does something.
+pub(crate) fn matters(effect: &Effect) -> bool {
+    known(effect.ratio).differs
+}
+
+/// The answer in one sentence, or why there is none.
+pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
+    let (work, count) = (work_of(campaign), screen.factors.len());
+    let effects = by_size(screen);
+    if effects.is_empty() {
+        let (there, planned) = (screen.pairs.len(), screen.pairs_planned);
+        let why = match there < planned {
+            true => format!("only {there} of {planned} pairs are measured"),
+            false => "in some pairs there were too few slices to compare".to_owned(),
+        };
+        return format!("Which of {count} factors matter{work} is not known, because {why}.");
+    }
+    let (matter, others): (Vec<&Effect>, Vec<&Effect>) = effects.into_iter().partition(|effect| matters(effect));
+    let names = Names::of(campaign);
+    let rest = rest(&others, matter.len(), screen);
+    let unexplained = screen.unexplained.map_or_else(String::new, |share| {
+        format!(
+            "; factors by themselves do not explain all (about {} % are left in each effect), so the intervals are wide",
+            percent(share * 100.0)
+        )
+    });
+    let effort = format!("from {} pairs of {}", screen.pairs.len(), time(screen.each_s));
+    let [most, next @ ..] = matter.as_slice() else {
+        return format!("Of {count} factors{work}, none is known to matter: {rest}{unexplained}; {effort}.");
+    };
+    let next_named = next.iter().take(MORE_NAMED).map(|effect| {
+        let known = known(effect.ratio);
+        format!(
+            "; {}: {} ({})",
+            second(effect, screen, &names),
+            does(known),
+            interval(known)
+        )
+    });
+    let unnamed = match next.len().saturating_sub(MORE_NAMED) {
+        0 => String::new(),
+        1 => "; another one does less".to_owned(),
+        unnamed => format!("; {unnamed} others do less"),
+    };
+    let known = known(most.ratio);
+    let only = match (next, others.is_empty()) {
+        ([], false) => "only ",
+        _ => "",
+    };
+    let rest = match rest.is_empty() {
+        true => rest,
+        false => format!("; {rest}"),
+    };
+    format!(
+        "Of {count} factors{work}, {only}{} matters{}: {} than with {} ({}){}{unnamed}{rest}{unexplained}; {effort}.",
+        second(most, screen, &names),
+        if next.is_empty() { "" } else { " most" },
+        does(known),
+        factor(most, screen).map_or("", |factor| &factor.first),
+        interval(known),
+        next_named.collect::<String>(),
+    )
+}
+
+/// What is known of the factors that do nothing that could be seen, beside so many that do.
+fn rest(others: &[&Effect], beside: usize, screen: &Screen) -> String {
+    let most = |effect: &&Effect| (effect.ratio.high - 1.0).max(1.0 - effect.ratio.low);
+    let bound = others.iter().map(most).fold(0.0, f64::max);
+    // Never less than what may be.
+    let shown = percent((bound * 1_000.0).ceil() / 10.0);
+    let of = match (others, beside) {
+        ([], _) => return String::new(),
+        (_, 0) => String::new(),
+        ([only], _) => format!("of {} ", factor(only, screen).map_or("", |factor| &factor.name)),
+        (several, _) => format!("of the other {} ", several.len()),
+    };
+    match bound < TOO_MUCH {
+        true => format!("{of}no effect above {shown} % was found"),
+        false => format!("{of}too little is known, effects of up to {shown} % may be there (measure longer: --each)"),
+    }
+}
+
+fn factor<'a>(effect: &Effect, screen: &'a Screen) -> Option<&'a ScreenedFactor> {
+    screen.factors.iter().find(|factor| factor.name == effect.factor)
+}
+
+/// The second value of a factor, in words.
+fn second(effect: &Effect, screen: &Screen, names: &Names) -> String {
+    factor(effect, screen).map_or_else(String::new, |factor| names.of_level(&factor.name, &factor.second))
+}
+
+/// What a factor does: `14 % more throughput`.
+fn does(known: Known) -> String {
+    let more = if known.ratio >= 1.0 { "more" } else { "less" };
+    format!("{} % {more} {}", size(known.ratio), name(known.measure))
+}
+
+/// What is known so far of a pair, `number` of so many, in one line; `left` is how long it is measured from now on.
+#[must_use]
+pub fn pair_line(versus: &Versus, number: usize, of: usize, left: Duration) -> String {
+    let known = versus
+        .ratio(versus.measure)
+        .map_or_else(|| "too early to say".to_owned(), |ratio| interval(known(ratio)));
+    format!(
+        "pair {number} of {of}, a variant beside its mirror image: {} {known}   {} left",
+        name(versus.measure),
+        time(left.as_secs() as f64)
+    )
+}

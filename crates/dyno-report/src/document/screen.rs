@@ -1,0 +1,156 @@
+//! The part of a report that says which of several factors matter.
+
+use super::model::{BarSeries, Bars, Column, Detail, Figure, FigureData, Section, Table, Value};
+use super::parts::{figure, in_full, paragraph, section, table};
+use super::table::{number, text, words};
+use crate::answer::{by_size, matters, name};
+use crate::figures::one_line;
+use dyno_archive::{Effect, Measure, Ratio, Screen, ScreenedFactor, ScreenedPair};
+
+/// How the figures came about.
+const HOW: &str = "Each variant was measured at the same time as its mirror image, in which every factor has its other \
+                   value: the load went to one or the other in slices. Which combinations make a variant is chosen so \
+                   that each effect is estimated from all pairs (a Plackett-Burman design). What factors do together in \
+                   twos cancels within a pair: effects are free of it, and it is not known. What three do together is \
+                   not told apart from effects. All intervals of a measure hold together at 95 %.";
+
+/// What is said of the latencies.
+const OTHERS: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
+
+/// The effects, and each pair.
+pub(super) fn section_of(screen: &Screen) -> Section {
+    let blocks = figure(chart(screen))
+        .into_iter()
+        .chain(table(effects(screen)))
+        .chain([paragraph(HOW)]);
+    let mut effects = section("screen", "Factors", blocks.collect());
+    let pairs = in_full(section(
+        "screen-pairs",
+        "Pairs",
+        table(pairs(screen)).into_iter().collect(),
+    ));
+    effects.sections.push(pairs);
+    effects
+}
+
+/// A ratio as a change in percent.
+fn change(ratio: f64) -> f64 {
+    ((ratio - 1.0) * 1e4).round() / 100.0
+}
+
+fn effects(screen: &Screen) -> Table {
+    let others = || OTHERS.into_iter().filter(|measure| *measure != screen.measure);
+    let full = |column: Column| Column {
+        detail: Detail::Full,
+        ..column
+    };
+    let mut columns = vec![
+        text("factor"),
+        text("from"),
+        text("to"),
+        number(name(screen.measure), "%"),
+        number("at least", "%"),
+        number("at most", "%"),
+        text("matters"),
+    ];
+    for measure in others() {
+        let name = name(measure);
+        columns.push(number(name, "%"));
+        columns.push(full(number(&format!("{name} at least"), "%")));
+        columns.push(full(number(&format!("{name} at most"), "%")));
+    }
+    let row = |effect: &&Effect| {
+        let ends = |ratio: Ratio| [ratio.ratio, ratio.low, ratio.high].map(|end| Value::Number(change(end)));
+        let factor = factor(screen, effect);
+        let mut row = [&factor.name, &factor.first, &factor.second]
+            .map(|word| words(one_line(word)))
+            .to_vec();
+        row.extend(ends(effect.ratio));
+        row.push(words(if matters(effect) { "yes" } else { "not known to" }));
+        for measure in others() {
+            let other = screen.effects_of(measure).find(|other| other.factor == effect.factor);
+            let nothing = || [const { Value::Nothing(()) }; 3];
+            row.extend(other.map_or_else(nothing, |other| ends(other.ratio)));
+        }
+        row
+    };
+    Table {
+        caption: "What the second value of each factor changes, beside the first".to_owned(),
+        columns,
+        rows: by_size(screen).iter().map(row).collect(),
+    }
+}
+
+/// The factor of an effect.
+fn factor(screen: &Screen, effect: &Effect) -> ScreenedFactor {
+    let found = screen.factors.iter().find(|factor| factor.name == effect.factor);
+    found.cloned().unwrap_or_else(|| ScreenedFactor {
+        name: effect.factor.clone(),
+        first: String::new(),
+        second: String::new(),
+    })
+}
+
+/// Each effect with its interval; `None` as long as nothing is known.
+fn chart(screen: &Screen) -> Option<Figure> {
+    let effects = by_size(screen);
+    let first = effects.first()?;
+    let of = |end: fn(Ratio) -> f64| effects.iter().map(|effect| Some(change(end(effect.ratio)))).collect();
+    let category = |effect: &&Effect| {
+        let factor = factor(screen, effect);
+        one_line(&format!("{}: {} → {}", factor.name, factor.first, factor.second))
+    };
+    let measure = name(screen.measure);
+    Some(Figure {
+        id: "screen-effects".to_owned(),
+        title: format!("What each factor changes of {measure}"),
+        caption: format!(
+            "Largest: {} % from {}. Whiskers are the intervals.",
+            change(first.ratio.ratio),
+            category(first)
+        ),
+        table: None,
+        data: FigureData::Bars(Bars {
+            title: format!("Change of {measure}"),
+            unit: "%".to_owned(),
+            categories: effects.iter().map(category).collect(),
+            series: vec![BarSeries {
+                name: String::new(),
+                values: of(|ratio| ratio.ratio),
+                low: of(|ratio| ratio.low),
+                high: of(|ratio| ratio.high),
+            }],
+        }),
+    })
+}
+
+/// What each variant did beside its mirror image.
+fn pairs(screen: &Screen) -> Table {
+    let levels = screen.factors.iter().map(|factor| text(&factor.name));
+    let columns = [number("pair", "")].into_iter().chain(levels).chain([
+        number(name(screen.measure), "%"),
+        number("blocks", ""),
+        number("left out", ""),
+    ]);
+    let row = |pair: &ScreenedPair| {
+        let ratio = pair.ratios.iter().find(|ratio| ratio.measure == screen.measure);
+        let levels = screen.factors.iter().map(|factor| {
+            let level = pair.levels.get(&factor.name).map_or("", String::as_str);
+            words(one_line(level))
+        });
+        [Value::Number(pair.row as f64)]
+            .into_iter()
+            .chain(levels)
+            .chain([
+                ratio.map_or(Value::Nothing(()), |ratio| Value::Number(change(ratio.log_ratio.exp()))),
+                Value::Number(pair.blocks as f64),
+                Value::Number(pair.left_out as f64),
+            ])
+            .collect()
+    };
+    Table {
+        caption: "Each variant beside its mirror image, which has the other value of every factor".to_owned(),
+        columns: columns.collect(),
+        rows: screen.pairs.iter().map(row).collect(),
+    }
+}

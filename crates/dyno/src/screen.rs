@@ -1,0 +1,42 @@
+//! `dyno screen`: which of several factors matter.
+
+use crate::cli::ScreenArguments;
+use crate::failure::Failure;
+use crate::one_load;
+use dyno_archive::plan::Plan;
+use dyno_lab::run::screen::{MeasuringTime, ScreenError, screening};
+use std::time::Duration;
+
+/// How long each pair is measured, if nothing else is asked for.
+const EACH: Duration = Duration::from_secs(20);
+
+/// `dyno screen`.
+pub fn screen(arguments: &ScreenArguments) -> Result<(), Failure> {
+    let plan = one_load::plan(&arguments.experiment, &arguments.set, &arguments.load)?;
+    check_levels(&plan, &arguments.set)?;
+    let time = match arguments.at_most {
+        Some(all) => MeasuringTime::All(all),
+        None => MeasuringTime::Each(arguments.each.unwrap_or(EACH)),
+    };
+    let plan = screening(plan, arguments.slice, time)?;
+    one_load::measure(plan, &arguments.load, false).0
+}
+
+/// Makes sure that values which were given as different are.
+fn check_levels(plan: &Plan, set: &[(String, String)]) -> Result<(), ScreenError> {
+    let several = |name: &str| {
+        let given = set.iter().find(|(given, _)| given == name);
+        given.is_some_and(|(_, text)| text.replace("\\,", "").contains(','))
+    };
+    match plan
+        .factors
+        .iter()
+        .find(|factor| factor.levels.len() == 1 && several(&factor.name))
+    {
+        Some(factor) => Err(ScreenError::NotTwoLevels {
+            factor: factor.name.clone(),
+            levels: 1,
+        }),
+        None => Ok(()),
+    }
+}

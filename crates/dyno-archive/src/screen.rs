@@ -1,5 +1,5 @@
-//! Which of several factors matter, as far as pairs of variants say it: `screen.json` and `screen.csv` in the campaign's
-//! folder.
+//! Which of several factors matter, as far as pairs of variants say it: `screen.json` and `screen.csv` in the
+//! campaign's folder.
 
 use crate::plan::Levels;
 use crate::{ArchiveError, Measure, Ratio, read_json, replace_json};

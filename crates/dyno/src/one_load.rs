@@ -1,5 +1,5 @@
-//! What `dyno versus` and `dyno capacity` have in common: one load is made of an experiment, and watched until
-//! something is known.
+//! What `dyno versus`, `dyno screen` and `dyno capacity` have in common: an experiment is made to measure something in
+//! particular, and its campaign found again.
 
 use crate::cli::OneLoadArguments;
 use crate::failure::Failure;

@@ -28,6 +28,9 @@ use std::time::Duration;
 /// How long a server that has closed its connections may take to end.
 const ENDING: Duration = Duration::from_millis(200);
 
+/// Writes what two cells that are measured in turn say about each other.
+pub(super) type Keep<'a> = dyn FnMut(&Versus, &[Block]) -> Result<(), ArchiveError> + 'a;
+
 /// What all runs of a campaign have in common.
 pub(super) struct Bench<'a> {
     /// The campaign's folder.
@@ -248,7 +251,7 @@ impl Bench<'_> {
         plan: &Plan,
         turns: Turns,
         servers: &CellServers<'_>,
-        keep: &mut dyn FnMut(&Versus, &[Block]) -> Result<(), ArchiveError>,
+        keep: &mut Keep<'_>,
         progress: &mut dyn Progress,
     ) -> Result<[FinishedRun; 2], RunError> {
         let one = turns::one(plan)?;

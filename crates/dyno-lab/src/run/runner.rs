@@ -213,6 +213,7 @@ impl<'a> CampaignRunner<'a> {
                 number: number + 1,
                 of: self.cells.len(),
             };
+            told.step(&format!("Pair {} of {}", told.number, told.of));
             let mut keep = |versus: &Versus, blocks: &[Block]| kept.keep(number, versus, blocks);
             let runs = match self.bench.in_turns(&pair, turns, servers, &mut keep, &mut told) {
                 Err(_) if self.bench.stop.requested() && self.made > 0 => break,

@@ -6,6 +6,8 @@ mod cells;
 mod compared;
 mod screen;
 #[cfg(test)]
+pub(crate) mod screen_tests;
+#[cfg(test)]
 mod tests;
 mod turns;
 

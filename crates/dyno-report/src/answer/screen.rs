@@ -41,7 +41,7 @@ pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
     let rest = rest(&others, matter.len(), screen);
     let unexplained = screen.unexplained.map_or_else(String::new, |share| {
         format!(
-            "; factors by themselves do not explain all (about {} % are left in each effect), so the intervals are wide",
+            "; factors by themselves do not explain all (about {} % are left in each effect), so intervals are wide",
             percent(share * 100.0)
         )
     });

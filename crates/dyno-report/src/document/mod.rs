@@ -218,6 +218,10 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         && let Some(screen) = Screen::read(&campaign.path)
     {
         document.headlines.clear();
+        // Cells of different pairs were measured at different times.
+        document
+            .sections
+            .retain(|section| matches!(section.id.as_str(), "runs" | "findings"));
         document.sections.insert(0, screen::section_of(&screen));
     }
     if let [campaign] = campaigns

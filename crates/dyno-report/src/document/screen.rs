@@ -10,12 +10,13 @@ use dyno_archive::{Effect, Measure, Ratio, Screen, ScreenedFactor, ScreenedPair}
 /// How the figures came about.
 const HOW: &str = "Each variant was measured at the same time as its mirror image, in which every factor has its other \
                    value: the load went to one or the other in slices. Which combinations make a variant is chosen so \
-                   that each effect is estimated from all pairs (a Plackett-Burman design). What factors do together in \
-                   twos cancels within a pair: effects are free of it, and it is not known. What three do together is \
-                   not told apart from effects. All intervals of a measure hold together at 95 %.";
+                   that each effect is estimated from all pairs (a Plackett-Burman design). What factors do together \
+                   in twos cancels within a pair: effects are free of it, and it is not known. What three do together \
+                   is, with more than four factors, mixed into effects. All intervals of a measure hold together at \
+                   95 %.";
 
-/// What is said of the latencies.
-const OTHERS: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
+/// All that is told.
+const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
 
 /// The effects, and each pair.
 pub(super) fn section_of(screen: &Screen) -> Section {
@@ -39,7 +40,7 @@ fn change(ratio: f64) -> f64 {
 }
 
 fn effects(screen: &Screen) -> Table {
-    let others = || OTHERS.into_iter().filter(|measure| *measure != screen.measure);
+    let others = || MEASURES.into_iter().filter(|measure| *measure != screen.measure);
     let full = |column: Column| Column {
         detail: Detail::Full,
         ..column
@@ -66,7 +67,7 @@ fn effects(screen: &Screen) -> Table {
             .map(|word| words(one_line(word)))
             .to_vec();
         row.extend(ends(effect.ratio));
-        row.push(words(if matters(effect) { "yes" } else { "not known to" }));
+        row.push(words(if matters(effect) { "yes" } else { "not seen" }));
         for measure in others() {
             let other = screen.effects_of(measure).find(|other| other.factor == effect.factor);
             let nothing = || [const { Value::Nothing(()) }; 3];
@@ -152,5 +153,38 @@ fn pairs(screen: &Screen) -> Table {
         caption: "Each variant beside its mirror image, which has the other value of every factor".to_owned(),
         columns: columns.collect(),
         rows: screen.pairs.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::screen_tests::screen;
+    use crate::document::model::{Block, Document};
+    use crate::terminal::text;
+
+    #[test]
+    fn effects_stand_by_size_in_table_and_chart() {
+        let known = screen(&[("a", 1.02, 0.99, 1.05), ("b", 0.8, 0.76, 0.84)], 8);
+        let section = section_of(&known);
+        let Block::Figure(figure) = &section.blocks[0] else {
+            panic!("{section:?}")
+        };
+        let FigureData::Bars(bars) = &figure.data else {
+            panic!("{figure:?}")
+        };
+        assert_eq!(bars.categories, ["b: off → on", "a: off → on"]);
+        assert_eq!(bars.series[0].low, [Some(-24.0), Some(-1.0)]);
+        insta::assert_snapshot!(text(&Document {
+            sections: vec![section],
+            ..Document::default()
+        }));
+    }
+
+    #[test]
+    fn as_long_as_pairs_are_missing_there_are_no_effects() {
+        let section = section_of(&screen(&[("a", 1.02, 0.99, 1.05), ("b", 0.8, 0.76, 0.84)], 3));
+        assert_eq!(section.blocks.len(), 1, "{section:?}");
+        assert_eq!(section.sections[0].blocks.len(), 1);
     }
 }

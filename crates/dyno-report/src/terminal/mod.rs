@@ -89,7 +89,7 @@ pub fn comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Compar
 }
 
 /// All that is brief in `document`.
-fn text(document: &Document) -> String {
+pub(crate) fn text(document: &Document) -> String {
     let mut parts: Vec<String> = document.answer.iter().map(|answer| paragraph("", answer)).collect();
     let about = [Some(&document.title), document.question.as_ref()];
     let about = about.into_iter().flatten().filter(|words| !words.is_empty());

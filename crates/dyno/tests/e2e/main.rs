@@ -46,6 +46,7 @@ mod repetitions;
 mod replicas;
 mod report;
 mod resume;
+mod screen;
 mod secrets;
 mod serve;
 mod servers;

@@ -1,6 +1,6 @@
 //! What is known of the factors after each pair, and what an earlier attempt has left.
 
-use super::pairs;
+use super::{blocks_in, pairs};
 use dyno_archive::plan::Plan;
 use dyno_archive::{
     ArchiveError, Block, Effect, Measure, PairBlock, PairRatio, Ratio, Screen, ScreenedFactor, ScreenedPair, Versus,
@@ -16,6 +16,8 @@ pub(in crate::run) struct Kept<'a> {
     plan: &'a Plan,
     campaign: &'a Path,
     screen: Screen,
+    /// How many blocks a pair has that is measured to its end.
+    blocks: usize,
 }
 
 impl<'a> Kept<'a> {
@@ -38,7 +40,15 @@ impl<'a> Kept<'a> {
             unexplained: None,
             each_s: plan.screen.map_or(0.0, |screen| screen.each.as_secs_f64()),
         });
-        Self { plan, campaign, screen }
+        Self {
+            plan,
+            campaign,
+            screen,
+            blocks: plan.turns.zip(plan.screen).map_or(0, |(turns, screen)| {
+                let blocks = blocks_in(screen.each, turns.slice);
+                usize::try_from(blocks).unwrap_or(usize::MAX)
+            }),
+        }
     }
 
     /// Whether the pair of this number, from 0, is there.
@@ -46,28 +56,15 @@ impl<'a> Kept<'a> {
         self.screen.pairs.iter().any(|pair| pair.row == number + 1)
     }
 
-    /// Takes what the two of a pair say about each other, in place of what an earlier attempt left.
+    /// Takes what the two of a pair say about each other, in place of what an earlier attempt left. Of a pair that was
+    /// not measured to its end the blocks are kept.
     pub fn keep(&mut self, number: usize, versus: &Versus, blocks: &[Block]) -> Result<(), ArchiveError> {
         let row = number + 1;
         self.screen.measure = versus.measure;
         self.screen.pairs.retain(|pair| pair.row != row);
-        let run = self.plan.runs.get(2 * number + 1);
-        let compared: Vec<[f64; 4]> = blocks.iter().filter_map(|block| block.each).collect();
-        let ratio = |(place, measure): (usize, Measure)| {
-            let logs: Vec<f64> = compared.iter().map(|ratios| ratios[place].ln()).collect();
-            PairMean::of(&logs).map(|pair| PairRatio {
-                measure,
-                log_ratio: pair.mean,
-                standard_error: pair.error,
-            })
-        };
-        self.screen.pairs.push(ScreenedPair {
-            row,
-            levels: run.map(|run| run.cell.clone()).unwrap_or_default(),
-            blocks: compared.len(),
-            left_out: blocks.len() - compared.len(),
-            ratios: MEASURES.into_iter().enumerate().filter_map(ratio).collect(),
-        });
+        self.screen
+            .pairs
+            .extend((blocks.len() >= self.blocks).then(|| self.pair(number, blocks)));
         self.screen.pairs.sort_by_key(|pair| pair.row);
         self.conclude();
         let blocks: Vec<PairBlock> = blocks
@@ -79,6 +76,27 @@ impl<'a> Kept<'a> {
             .collect();
         Screen::add_blocks(self.campaign, row, &blocks)?;
         self.screen.write(self.campaign)
+    }
+
+    /// What a pair says.
+    fn pair(&self, number: usize, blocks: &[Block]) -> ScreenedPair {
+        let run = self.plan.runs.get(2 * number + 1);
+        let compared: Vec<[f64; 4]> = blocks.iter().filter_map(|block| block.each).collect();
+        let ratio = |(place, measure): (usize, Measure)| {
+            let logs: Vec<f64> = compared.iter().map(|ratios| ratios[place].ln()).collect();
+            PairMean::of(&logs).map(|pair| PairRatio {
+                measure,
+                log_ratio: pair.mean,
+                standard_error: pair.error,
+            })
+        };
+        ScreenedPair {
+            row: number + 1,
+            levels: run.map(|run| run.cell.clone()).unwrap_or_default(),
+            blocks: compared.len(),
+            left_out: blocks.len() - compared.len(),
+            ratios: MEASURES.into_iter().enumerate().filter_map(ratio).collect(),
+        }
     }
 
     /// Works out what the factors do, if all pairs are there.
@@ -121,4 +139,92 @@ fn effects(screen: &Screen, measure: Measure) -> Option<Effects> {
     };
     let pairs: Option<Vec<PairMean>> = screen.pairs.iter().map(mean).collect();
     Design::new(screen.factors.len())?.effects(&pairs?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use crate::run::screen::{MeasuringTime, screening};
+    use dyno_archive::Verdict;
+    use dyno_archive::plan::Size;
+    use std::time::Duration;
+
+    fn plan() -> Plan {
+        let file = "title = \"t\"\n[[workload]]\nname = \"w\"\nclients = 2\nscript = \"select :a, :b;\"\n\
+                    [parameters]\na = 1\nb = 1\n";
+        let experiment = Experiment::parse(Path::new("mine.toml"), file).unwrap();
+        let set = [("a", "1,2"), ("b", "1,2")].map(|(name, levels)| (name.to_owned(), levels.to_owned()));
+        let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
+        let each = MeasuringTime::Each(Duration::from_secs(20));
+        screening(plan, Duration::from_millis(500), each).unwrap()
+    }
+
+    fn versus() -> Versus {
+        Versus {
+            factor: String::new(),
+            baseline: String::new(),
+            candidate: String::new(),
+            detect: 0.0,
+            measure: Measure::Throughput,
+            answer: Verdict::Unknown,
+            ratios: Vec::new(),
+            blocks: 0,
+            left_out: 0,
+            more_blocks: None,
+            block_s: 2.0,
+            measured_s: 20.0,
+        }
+    }
+
+    /// Blocks of a pair whose variant does `ratio` times as much, and one in which a side did nothing.
+    fn blocks(ratio: f64) -> Vec<Block> {
+        let block = |number: usize| Block {
+            end_s: 2.0 * number as f64,
+            candidate_outside: false,
+            block_ratio: None,
+            each: (number != 3).then(|| {
+                let noise = 1.0 + 0.01 * ((number * 7 % 5) as f64 - 2.0);
+                [ratio * noise, noise / ratio, noise, noise]
+            }),
+            known: None,
+        };
+        (1..=10).map(block).collect()
+    }
+
+    #[test]
+    fn what_is_known_is_there_after_each_pair_and_effects_after_all() {
+        let (plan, folder) = (plan(), tempfile::tempdir().unwrap());
+        for number in 0..4 {
+            let mut kept = Kept::of(&plan, folder.path());
+            assert!(!kept.has(number));
+            let variant = &plan.runs[2 * number + 1].cell;
+            let ratio = if variant["a"] == "2" { 1.5 } else { 1.0 / 1.5 };
+            // An attempt that was interrupted is made again.
+            kept.keep(number, &versus(), &blocks(7.0)[..8]).unwrap();
+            assert!(!kept.has(number));
+            kept.keep(number, &versus(), &blocks(ratio)).unwrap();
+            assert!(kept.has(number));
+            let screen = Screen::read(folder.path()).unwrap();
+            assert_eq!(screen.pairs.len(), number + 1);
+            assert_eq!((screen.pairs[number].blocks, screen.pairs[number].left_out), (9, 1));
+            assert_eq!(screen.effects.is_empty(), number < 3);
+        }
+        let screen = Screen::read(folder.path()).unwrap();
+        let of = |measure: Measure| {
+            screen
+                .effects_of(measure)
+                .map(|effect| effect.ratio)
+                .collect::<Vec<_>>()
+        };
+        let [a, b] = of(Measure::Throughput)[..] else {
+            panic!("{screen:?}")
+        };
+        assert!(a.low < a.ratio && (a.ratio - 1.5).abs() < 0.01 && a.low > 1.4, "{a:?}");
+        assert!(b.low < 1.0 && b.high > 1.0 && b.high < 1.1, "{b:?}");
+        assert!((of(Measure::P50)[0].ratio - 1.0 / 1.5).abs() < 0.01);
+        assert_eq!(screen.unexplained, None);
+        let csv = std::fs::read_to_string(folder.path().join("screen.csv")).unwrap();
+        assert_eq!(csv.lines().count(), 1 + 4 * 10, "{csv}");
+    }
 }

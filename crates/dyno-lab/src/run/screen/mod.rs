@@ -15,6 +15,16 @@ pub(super) use told::OfPair;
 
 use super::turns;
 use dyno_archive::plan::{Cell, Plan};
+use std::time::Duration;
+
+/// Slices in a block.
+const BLOCK: u32 = 4;
+
+/// How many whole blocks of slices fit into `time`.
+fn blocks_in(time: Duration, slice: Duration) -> u32 {
+    let block = slice.as_nanos().saturating_mul(u128::from(BLOCK)).max(1);
+    u32::try_from(time.as_nanos() / block).unwrap_or(u32::MAX)
+}
 
 /// How many pairs a plan has.
 pub(super) fn pairs(plan: &Plan) -> usize {

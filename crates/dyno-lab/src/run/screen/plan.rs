@@ -1,13 +1,11 @@
 //! The plan of a screening: which of the cells are measured, beside which.
 
+use super::{BLOCK, blocks_in};
 use crate::run::turns::{TurnsError, in_turns};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, PlannedRun, Resolved};
 use dyno_archive::{Screening, Turns};
 use dyno_stats::{Design, MOST_FACTORS};
 use std::time::Duration;
-
-/// Slices in a block.
-const BLOCK: u32 = 4;
 
 /// With fewer blocks nobody knows how much those of a pair scatter.
 const FEWEST_BLOCKS: u32 = 4;
@@ -160,7 +158,7 @@ fn each(pairs: usize, slice: Duration, time: MeasuringTime) -> Result<Duration, 
         MeasuringTime::All(all) => all / count,
     };
     let block = slice.saturating_mul(BLOCK);
-    let blocks = u32::try_from(asked.as_nanos() / block.as_nanos().max(1)).unwrap_or(u32::MAX);
+    let blocks = blocks_in(asked, slice);
     let least = block.saturating_mul(FEWEST_BLOCKS);
     match blocks {
         FEWEST_BLOCKS.. => Ok(block.saturating_mul(blocks)),
@@ -218,4 +216,97 @@ fn measured(experiment: &Resolved) -> Resolved {
     let mentions = |name: &str| scripts().any(|(script, _)| script.script.contains(name));
     measured.parameters.retain(|name, _| mentions(name));
     measured
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{driven, pair, pairs};
+    use super::*;
+    use crate::experiment::Experiment;
+    use dyno_archive::plan::Size;
+    use std::path::Path;
+
+    const FILE: &str = "[parameters]\na = 1\nb = 1\nunused = 1\n[[workload]]\nname = \"w\"\nclients = 2\n\
+                        script = \"select :a, :b;\"\n";
+    const SLICE: Duration = Duration::from_millis(500);
+
+    fn planned(set: &[(&str, &str)], time: MeasuringTime) -> Result<Plan, ScreenError> {
+        let experiment = Experiment::parse(Path::new("mine.toml"), &format!("title = \"t\"\n{FILE}")).unwrap();
+        let set: Vec<_> = set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
+        screening(plan, SLICE, time)
+    }
+
+    fn twenty(set: &[(&str, &str)]) -> Result<Plan, ScreenError> {
+        planned(set, MeasuringTime::Each(Duration::from_secs(21)))
+    }
+
+    #[test]
+    fn each_variant_is_beside_its_mirror_image() {
+        let plan = twenty(&[("a", "1,2"), ("b", "1,2"), ("work_mem", "4MB,8MB"), ("clients", "4")]).unwrap();
+        assert_eq!((pairs(&plan), plan.runs.len(), plan.cells.len()), (4, 8, 8));
+        // Whole blocks.
+        assert_eq!(plan.screen.unwrap().each, Duration::from_secs(20));
+        for number in 0..pairs(&plan) {
+            let pair = pair(&plan, number);
+            let [mirror, variant] = [0, 1].map(|place| &pair.cells[place].levels);
+            assert!(
+                plan.factors
+                    .iter()
+                    .all(|factor| mirror[&factor.name] != variant[&factor.name])
+            );
+            assert_eq!(pair.cells[0].experiment.measure, Some(Duration::from_secs(20)));
+            assert_eq!(pair.cells[0].experiment.workloads[0].clients, 4);
+        }
+        assert!(plan.baseline.values().eq(["1", "1", "4MB"]));
+        let driven = driven(&plan).unwrap();
+        let servers: Vec<Vec<&str>> = driven
+            .cells
+            .iter()
+            .map(|cell| cell.experiment.server_names().collect())
+            .collect();
+        assert_eq!(servers, vec![vec!["mirror", "variant"]; 4]);
+        let draws: Vec<u64> = (0..4).map(|number| pair(&plan, number).seed).collect();
+        assert_eq!(draws, [7, 8, 9, 10]);
+    }
+
+    #[test]
+    fn two_factors_are_measured_twice_with_sides_exchanged() {
+        let plan = planned(
+            &[("a", "1,2"), ("b", "1,2")],
+            MeasuringTime::All(Duration::from_secs(60)),
+        )
+        .unwrap();
+        assert_eq!((pairs(&plan), plan.cells.len()), (4, 4));
+        assert_eq!(plan.screen.unwrap().each, Duration::from_secs(14));
+        let repetitions: Vec<usize> = plan.runs.iter().map(|run| run.repetition).collect();
+        assert_eq!(repetitions, [1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(plan.runs[0].cell, plan.runs[7].cell);
+    }
+
+    #[test]
+    fn what_cannot_be_screened_is_told() {
+        let said = |set: &[(&str, &str)]| twenty(set).unwrap_err().to_string();
+        let two = [("a", "1,2"), ("b", "1,2")];
+        let errors = [
+            said(&[]),
+            said(&[("a", "1,2")]),
+            said(&[two[0], ("b", "1,2,3")]),
+            said(&[two[0], two[1], ("unused", "1,2")]),
+            said(&[two[0], ("target", "embedded:18,embedded:mariadb")]),
+            said(&[
+                ("target", "postgres://u@127.0.0.1:5999/d"),
+                two[0],
+                ("work_mem", "4MB,8MB"),
+            ]),
+            planned(&two, MeasuringTime::All(Duration::from_secs(20)))
+                .unwrap_err()
+                .to_string(),
+            ScreenError::TooManyFactors { factors: 12 }.to_string(),
+        ];
+        insta::assert_snapshot!(errors.join("\n"));
+    }
 }

@@ -15,6 +15,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+/// More of what a host says is not kept.
+const MOST_SAID_BYTES: u64 = 1 << 16;
+
 /// How often it is looked whether an ssh has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -100,18 +103,24 @@ fn place(hash: &str) -> String {
     format!("d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/dyno/agents\"; f=\"$d/{hash}\"; ")
 }
 
-/// Says what the machine is, and whether the copy is there.
+/// Says what the machine is, and whether the copy is there: who finds another program in its place would be told
+/// everything that the load needs.
 fn look(hash: &str) -> String {
     let place = place(hash);
-    format!("{place}if test -x \"$f\"; then w=there; else w=missing; fi; echo \"{ANSWER}$(uname -sm) $w\"")
+    format!(
+        "{place}if test -e \"$d\" && ! test -O \"$d\"; then echo \"$d belongs to somebody else\" >&2; exit 1; fi; \
+         if test -d \"$f\"; then echo \"$f is a folder\" >&2; exit 1; fi; w=missing; \
+         if test -x \"$f\"; then s=$(sha256sum < \"$f\") && test \"${{s%% *}}\" = {hash} && w=there; fi; \
+         echo \"{ANSWER}$(uname -sm) $w\""
+    )
 }
 
 /// Takes the copy from the standard input: a whole one, or none.
 fn copy(hash: &str, size: u64) -> String {
     let place = place(hash);
     format!(
-        "{place}umask 077; mkdir -p \"$d\" && t=\"$f.$$\" && trap \"rm -f \\\"\\$t\\\"\" EXIT && cat > \"$t\" && \
-         test \"$(wc -c < \"$t\" | tr -d \" \")\" = {size} && chmod 700 \"$t\" && mv -f \"$t\" \"$f\""
+        "{place}umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && t=\"$f.$$\" && \
+         trap \"rm -f \\\"\\$t\\\"\" EXIT && cat > \"$t\" && test \"$(wc -c < \"$t\" | tr -d \" \")\" = {size} && chmod 700 \"$t\" && mv -f \"$t\" \"$f\""
     )
 }
 
@@ -175,8 +184,10 @@ fn run(mut command: Command, host: &str, doing: &'static str, stop: &Stop) -> Re
 fn all_of(stream: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut stream) = stream {
-        // What came before it broke is worth telling.
-        let _ = stream.read_to_end(&mut bytes);
+        // What came before it broke is worth telling, and nobody reads on without end.
+        let _ = stream.by_ref().take(MOST_SAID_BYTES).read_to_end(&mut bytes);
+        // Who writes more is not kept waiting.
+        let _ = io::copy(&mut stream, &mut io::sink());
     }
     bytes
 }
@@ -225,22 +236,31 @@ mod tests {
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };
         let found = |script: &str| answer("b", &said(script)).unwrap();
-        assert_eq!(found(&look("abc")), (machine(), false));
+        let program = b"#!/bin/sh\necho $1\n";
+        let hash = hex::encode(Sha256::digest(program));
+        let copy = |bytes: &[u8]| {
+            let script = super::copy(&hash, program.len() as u64);
+            at_home(home.path(), &script, bytes).status.success()
+        };
+        assert_eq!(found(&look(&hash)), (machine(), false));
         // The connection broke on the way.
-        assert!(!at_home(home.path(), &copy("abc", 20), b"#!/bin/sh\n").status.success());
-        assert_eq!(found(&look("abc")), (machine(), false));
+        assert!(!copy(b"#!/bin/sh\n"));
+        assert_eq!(found(&look(&hash)), (machine(), false));
         let folder = home.path().join(".cache/dyno/agents");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        let program = b"#!/bin/sh\necho $1\n";
+        assert!(copy(program));
+        assert_eq!(found(&look(&hash)), (machine(), true));
+        assert_eq!(said(&format!("{}exec \"$f\" agent", place(&hash))), "agent");
+        // Another program in its place is none.
+        std::fs::write(folder.join(&hash), b"#!/bin/sh\necho no\n").unwrap();
+        assert_eq!(found(&look(&hash)), (machine(), false));
+        assert!(copy(program));
+        assert_eq!(found(&look(&hash)), (machine(), true));
+        std::fs::remove_file(folder.join(&hash)).unwrap();
+        std::fs::create_dir(folder.join(&hash)).unwrap();
+        assert!(!at_home(home.path(), &look(&hash), b"").status.success());
         assert!(
-            at_home(home.path(), &copy("abc", program.len() as u64), program)
-                .status
-                .success()
-        );
-        assert_eq!(found(&look("abc")), (machine(), true));
-        assert_eq!(said(&format!("{}exec \"$f\" agent", place("abc"))), "agent");
-        assert!(
-            ![look("a"), copy("a", 1), place("a")]
+            ![look("a"), super::copy("a", 1), place("a")]
                 .iter()
                 .any(|script| script.contains('\''))
         );

@@ -223,6 +223,7 @@ mod tests {
             end_s: 2.0,
             candidate_outside: true,
             block_ratio: None,
+            each: None,
             known: None,
         };
         let known = Ratio {
@@ -235,6 +236,7 @@ mod tests {
             end_s: 4.0,
             candidate_outside: false,
             block_ratio: Some(1.5),
+            each: None,
             known: Some(known),
         };
         versus.write(folder.path(), &[none, some]).expect("it can be written");

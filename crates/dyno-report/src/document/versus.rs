@@ -97,9 +97,9 @@ fn course(versus: &Versus, blocks: &[Block], [baseline, candidate]: [&str; 2]) -
         id: "versus-course".to_owned(),
         title: format!("What was known of {candidate} beside {baseline}, over time"),
         caption: format!(
-            "The change of {measure} from {baseline} to {candidate} as it was known after each block of slices, with the \
-             interval in which it lies at 95 %. Measuring ends when the interval is on one side of no difference, or \
-             between the two lines of the least difference that matters."
+            "The change of {measure} from {baseline} to {candidate} as it was known after each block of slices, with \
+             the interval in which it lies at 95 %. Measuring ends when the interval is on one side of no difference, \
+             or between the two lines of the least difference that matters."
         ),
         table: None,
         data: FigureData::Timeline(Timeline {
@@ -154,6 +154,7 @@ mod tests {
             end_s: 10.0 + 2.0 * number as f64,
             candidate_outside: false,
             block_ratio: Some(1.1),
+            each: None,
             known: (number > 4).then(|| ratio(number)),
         };
         (1..=count).map(block).collect()

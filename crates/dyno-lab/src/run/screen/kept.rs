@@ -174,6 +174,7 @@ mod tests {
             more_blocks: None,
             block_s: 2.0,
             measured_s: 20.0,
+            notes: Vec::new(),
         }
     }
 

@@ -21,8 +21,8 @@ pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
         .any(|other| is_alike(&first.experiment, &other.experiment, stop))
     {
         notes.push(format!(
-            "Nothing uses {factors}, so both execute the same: a difference that is found is chance, or one between two \
-             equal servers. If that is not meant, have a script use :{factors}."
+            "Nothing uses {factors}, so both execute the same: a difference that is found is chance, or one between \
+             two equal servers. If that is not meant, have a script use :{factors}."
         ));
     }
     if others

@@ -120,7 +120,8 @@ fn copy(hash: &str, size: u64) -> String {
     let place = place(hash);
     format!(
         "{place}umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && t=\"$f.$$\" && \
-         trap \"rm -f \\\"\\$t\\\"\" EXIT && cat > \"$t\" && test \"$(wc -c < \"$t\" | tr -d \" \")\" = {size} && chmod 700 \"$t\" && mv -f \"$t\" \"$f\""
+         trap \"rm -f \\\"\\$t\\\"\" EXIT && cat > \"$t\" && \
+         test \"$(wc -c < \"$t\" | tr -d \" \")\" = {size} && chmod 700 \"$t\" && mv -f \"$t\" \"$f\""
     )
 }
 

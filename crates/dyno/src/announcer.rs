@@ -84,10 +84,10 @@ enum News {
         at_most: Duration,
     },
     Pair {
-        known: Box<Versus>,
         number: usize,
         of: usize,
         left: Duration,
+        each: Duration,
     },
     Capacity(Box<Capacity>, Duration),
     Finished(Box<FinishedRun>),
@@ -108,12 +108,7 @@ impl News {
                 measured,
                 at_most,
             } => to.versus(known, *measured, *at_most),
-            Self::Pair {
-                known,
-                number,
-                of,
-                left,
-            } => to.pair(known, *number, *of, *left),
+            Self::Pair { number, of, left, each } => to.pair(*number, *of, *left, *each),
             Self::Capacity(known, left) => to.capacity(known, *left),
             Self::Finished(run) => to.finished(run),
         }
@@ -259,14 +254,8 @@ impl<P> Progress for Announcer<P> {
         });
     }
 
-    fn pair(&mut self, known: &Versus, number: usize, of: usize, left: Duration) {
-        let known = Box::new(known.clone());
-        self.waiting.push(News::Pair {
-            known,
-            number,
-            of,
-            left,
-        });
+    fn pair(&mut self, number: usize, of: usize, left: Duration, each: Duration) {
+        self.waiting.push(News::Pair { number, of, left, each });
     }
 
     fn capacity(&mut self, known: &Capacity, left: Duration) {

@@ -173,8 +173,8 @@ impl Progress for Terminal {
         self.known(&report::versus_line(known, measured, at_most));
     }
 
-    fn pair(&mut self, known: &Versus, number: usize, of: usize, left: Duration) {
-        self.known(&report::pair_line(known, number, of, left));
+    fn pair(&mut self, number: usize, of: usize, left: Duration, each: Duration) {
+        self.known(&report::pair_line(number, of, left, each));
     }
 
     fn capacity(&mut self, known: &Capacity, left: Duration) {

@@ -36,9 +36,9 @@ pub trait Progress {
     /// What is known, after a block, of two variants that are measured in turn: this long, of at most so long.
     fn versus(&mut self, _known: &Versus, _measured: Duration, _at_most: Duration) {}
 
-    /// What is known, after a block, of a variant beside its mirror image: pair `number` of so many, and how long it is
-    /// measured from now on.
-    fn pair(&mut self, _known: &Versus, _number: usize, _of: usize, _left: Duration) {}
+    /// How long pair `number` of so many, a variant beside its mirror image, is measured from now on, and how long each
+    /// of those that follow.
+    fn pair(&mut self, _number: usize, _of: usize, _left: Duration, _each: Duration) {}
 
     /// What is known of the highest load that holds limits, and how long it is sought at most from now on.
     fn capacity(&mut self, _known: &Capacity, _left: Duration) {}

@@ -3,7 +3,8 @@
 use super::cells::{Names, work_of};
 use super::turns::{known, time};
 use super::{Known, interval, name, percent, size};
-use dyno_archive::{Campaign, Effect, Screen, ScreenedFactor, Versus};
+use crate::figures::{counted, duration};
+use dyno_archive::{Campaign, Effect, Screen, ScreenedFactor};
 use std::time::Duration;
 
 /// So many factors are named in the answer beside the one that matters most.
@@ -116,15 +117,13 @@ fn does(known: Known) -> String {
     format!("{} % {more} {}", size(known.ratio), name(known.measure))
 }
 
-/// What is known so far of a pair, `number` of so many, in one line; `left` is how long it is measured from now on.
+/// How long pair `number` of so many is measured from now on, and how long those that follow, in one line.
 #[must_use]
-pub fn pair_line(versus: &Versus, number: usize, of: usize, left: Duration) -> String {
-    let known = versus
-        .ratio(versus.measure)
-        .map_or_else(|| "too early to say".to_owned(), |ratio| interval(known(ratio)));
-    format!(
-        "pair {number} of {of}, a variant beside its mirror image: {} {known}   {} left",
-        name(versus.measure),
-        time(left.as_secs() as f64)
-    )
+pub fn pair_line(number: usize, of: usize, left: Duration, each: Duration) -> String {
+    let then = match of.saturating_sub(number) {
+        0 => String::new(),
+        pairs => format!(", then {} of {}", counted(pairs as u64, "more pair"), duration(each)),
+    };
+    let left = duration(Duration::from_secs(left.as_secs()));
+    format!("pair {number} of {of}, a variant beside its mirror image: {left} left{then}")
 }

@@ -1,9 +1,10 @@
 //! Answers about factors word by word.
 
-use super::screen::sentence;
+use super::screen::{pair_line, sentence};
 use super::*;
 use crate::terminal::campaign_tests::{Fate, campaign};
 use dyno_archive::{Effect, Ratio, ScreenedFactor, ScreenedPair};
+use std::time::Duration;
 
 /// What is known of factors with these effects on throughput.
 pub(crate) fn screen(effects: &[(&str, f64, f64, f64)], pairs: usize) -> Screen {
@@ -41,6 +42,16 @@ pub(crate) fn screen(effects: &[(&str, f64, f64, f64)], pairs: usize) -> Screen 
         unexplained: None,
         each_s: 20.0,
     }
+}
+
+#[test]
+fn how_long_pairs_take_is_one_line() {
+    let line = |number, left| pair_line(number, 8, Duration::from_millis(left), Duration::from_secs(20));
+    assert_eq!(
+        line(6, 12_300),
+        "pair 6 of 8, a variant beside its mirror image: 12 s left, then 2 more pairs of 20 s"
+    );
+    assert_eq!(line(8, 0), "pair 8 of 8, a variant beside its mirror image: 0 s left");
 }
 
 #[test]

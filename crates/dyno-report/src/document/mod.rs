@@ -214,15 +214,13 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     document.headlines = all.headlines();
     document.warnings = cautions.all();
     document.sections = all.sections();
-    if let [campaign] = campaigns
-        && let Some(screen) = Screen::read(&campaign.path)
-    {
+    let screen = match campaigns {
+        [campaign] => Screen::read(&campaign.path),
+        _ => None,
+    };
+    if let Some(screen) = &screen {
         document.headlines.clear();
-        // Cells of different pairs were measured at different times.
-        document
-            .sections
-            .retain(|section| matches!(section.id.as_str(), "runs" | "findings"));
-        document.sections.insert(0, screen::section_of(&screen));
+        document.sections = screen::with_runs(screen, document.sections);
     }
     if let [campaign] = campaigns
         && let Some(versus) = Versus::read(&campaign.path)
@@ -248,7 +246,9 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     }
     let named = runs.iter().map(|run| (name_among(campaigns, run), *run));
     document.sections.extend(around::together(&named.collect::<Vec<_>>()));
-    document.sections.extend(published::of(campaigns, None, detail));
+    if screen.is_none() {
+        document.sections.extend(published::of(campaigns, None, detail));
+    }
     let parts: Vec<_> = campaigns
         .iter()
         .map(|campaign| (*campaign, campaign.runs.iter().collect()))

@@ -18,8 +18,17 @@ const HOW: &str = "Each variant was measured at the same time as its mirror imag
 /// All that is told.
 const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
 
+/// The effects, and of the `sections` of a campaign those that do not compare its cells: cells of different pairs were
+/// measured at different times.
+pub(super) fn with_runs(screen: &Screen, sections: Vec<Section>) -> Vec<Section> {
+    let kept = sections
+        .into_iter()
+        .filter(|section| matches!(section.id.as_str(), "runs" | "findings"));
+    std::iter::once(section_of(screen)).chain(kept.map(in_full)).collect()
+}
+
 /// The effects, and each pair.
-pub(super) fn section_of(screen: &Screen) -> Section {
+fn section_of(screen: &Screen) -> Section {
     let blocks = figure(chart(screen))
         .into_iter()
         .chain(table(effects(screen)))

@@ -153,6 +153,11 @@ fn what_cannot_be_screened_is_told_before_anything_is_done() {
         let error = said(words);
         assert!(error.contains(expected), "{words}: {error}");
     }
+    let many: String = (1..=20)
+        .map(|number| format!("--set settings.s{number}=1,2 "))
+        .collect();
+    let error = said(&many);
+    assert!(error.contains("20 factors are given, but at most 11"), "{error}");
     assert!(!desk.archive().exists());
 }
 

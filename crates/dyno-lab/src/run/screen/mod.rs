@@ -9,6 +9,7 @@ mod kept;
 mod plan;
 mod told;
 
+pub use dyno_stats::MOST_FACTORS;
 pub(super) use kept::Kept;
 pub use plan::{MeasuringTime, ScreenError, screening};
 pub(super) use told::OfPair;

@@ -30,16 +30,21 @@ pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
     let (work, count) = (work_of(campaign), screen.factors.len());
     let effects = by_size(screen);
     if effects.is_empty() {
-        let (there, planned) = (screen.pairs.len(), screen.pairs_planned);
-        let why = match there < planned {
-            true => format!("only {there} of {planned} pairs are measured"),
-            false => "in some pairs there were too few slices to compare".to_owned(),
-        };
-        return format!("Which of {count} factors matter{work} is not known, because {why}.");
+        return format!(
+            "Which of {count} factors matter{work} is not known, because {}.",
+            why_not(screen)
+        );
     }
     let (matter, others): (Vec<&Effect>, Vec<&Effect>) = effects.into_iter().partition(|effect| matters(effect));
-    let names = Names::of(campaign);
-    let rest = rest(&others, matter.len(), screen);
+    let found = match matter.as_slice() {
+        [] => "none is known to matter".to_owned(),
+        several => those_that_matter(several, !others.is_empty(), screen, &Names::of(campaign)),
+    };
+    let rest = match rest(&others, matter.len(), screen) {
+        rest if rest.is_empty() => rest,
+        rest if matter.is_empty() => format!(": {rest}"),
+        rest => format!("; {rest}"),
+    };
     let unexplained = screen.unexplained.map_or_else(String::new, |share| {
         format!(
             "; factors by themselves do not explain all (about {} % are left in each effect), so intervals are wide",
@@ -47,41 +52,44 @@ pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
         )
     });
     let effort = format!("from {} pairs of {}", screen.pairs.len(), time(screen.each_s));
-    let [most, next @ ..] = matter.as_slice() else {
-        return format!("Of {count} factors{work}, none is known to matter: {rest}{unexplained}; {effort}.");
-    };
-    let next_named = next.iter().take(MORE_NAMED).map(|effect| {
-        let known = known(effect.ratio);
-        format!(
-            "; {}: {} ({})",
-            second(effect, screen, &names),
-            does(known),
-            interval(known)
-        )
+    format!("Of {count} factors{work}, {found}{rest}{unexplained}; {effort}.")
+}
+
+/// Why nothing is known of the factors.
+fn why_not(screen: &Screen) -> String {
+    match (screen.pairs.len(), screen.pairs_planned) {
+        (there, planned) if there < planned => format!("only {there} of {planned} pairs are measured"),
+        _ => "in some pairs there were too few slices to compare".to_owned(),
+    }
+}
+
+/// What the factors do that matter, the largest effect first; `others` says whether there are factors that do not.
+fn those_that_matter(matter: &[&Effect], others: bool, screen: &Screen, names: &Names) -> String {
+    let each = matter.iter().enumerate().map(|(place, effect)| {
+        let (known, second) = (
+            known(effect.ratio),
+            value(effect, screen, names, |factor| &factor.second),
+        );
+        let (does, interval) = (does(known), interval(known));
+        if place > 0 {
+            return format!("{second}: {does} ({interval})");
+        }
+        let first = value(effect, screen, names, |factor| &factor.first);
+        let first = first.strip_prefix(&format!("{} = ", effect.factor)).unwrap_or(&first);
+        let matters = match (matter.len(), others) {
+            (1, true) => format!("only {second} matters"),
+            (1, false) => format!("{second} matters"),
+            _ => format!("{second} matters most"),
+        };
+        format!("{matters}: {does} than with {first} ({interval})")
     });
-    let unnamed = match next.len().saturating_sub(MORE_NAMED) {
+    let named: Vec<String> = each.take(1 + MORE_NAMED).collect();
+    let unnamed = match matter.len() - named.len() {
         0 => String::new(),
         1 => "; another one does less".to_owned(),
         unnamed => format!("; {unnamed} others do less"),
     };
-    let known = known(most.ratio);
-    let only = match (next, others.is_empty()) {
-        ([], false) => "only ",
-        _ => "",
-    };
-    let rest = match rest.is_empty() {
-        true => rest,
-        false => format!("; {rest}"),
-    };
-    format!(
-        "Of {count} factors{work}, {only}{} matters{}: {} than with {} ({}){}{unnamed}{rest}{unexplained}; {effort}.",
-        second(most, screen, &names),
-        if next.is_empty() { "" } else { " most" },
-        does(known),
-        factor(most, screen).map_or("", |factor| &factor.first),
-        interval(known),
-        next_named.collect::<String>(),
-    )
+    named.join("; ") + &unnamed
 }
 
 /// What is known of the factors that do nothing that could be seen, beside so many that do.
@@ -106,9 +114,9 @@ fn factor<'a>(effect: &Effect, screen: &'a Screen) -> Option<&'a ScreenedFactor>
     screen.factors.iter().find(|factor| factor.name == effect.factor)
 }
 
-/// The second value of a factor, in words.
-fn second(effect: &Effect, screen: &Screen, names: &Names) -> String {
-    factor(effect, screen).map_or_else(String::new, |factor| names.of_level(&factor.name, &factor.second))
+/// A value of the factor of an effect, in words.
+fn value(effect: &Effect, screen: &Screen, names: &Names, which: fn(&ScreenedFactor) -> &String) -> String {
+    factor(effect, screen).map_or_else(String::new, |factor| names.of_level(&factor.name, which(factor)))
 }
 
 /// What a factor does: `14 % more throughput`.

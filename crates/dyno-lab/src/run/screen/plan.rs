@@ -209,11 +209,14 @@ fn check_effects(factors: &[Factor], all: &[Cell]) -> Result<(), ScreenError> {
     Ok(())
 }
 
-/// The experiment without the parameters that no script mentions.
+/// The experiment without what is left out of a screening, and without the parameters that no script mentions.
 fn measured(experiment: &Resolved) -> Resolved {
     let mut measured = experiment.clone();
     let scripts = || experiment.workloads.iter().flat_map(|workload| workload.scripts.iter());
     let mentions = |name: &str| scripts().any(|(script, _)| script.script.contains(name));
+    measured.metrics.clear();
+    measured.checks.clear();
+    measured.outputs.clear();
     measured.parameters.retain(|name, _| mentions(name));
     measured
 }

@@ -102,7 +102,7 @@ pub struct Ratio {
 }
 
 /// One block, and what was known after it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// When it ended, in seconds since the load began.
     pub end_s: f64,
@@ -115,6 +115,8 @@ pub struct Block {
     pub each: Option<[f64; 4]>,
     /// What all blocks up to it say; `None` as long as they are too few.
     pub known: Option<Ratio>,
+    /// What servers did in slices of the other variant, such as `checkpointer`; empty if they were at rest.
+    pub idle_busy: String,
 }
 
 /// A row of the file of blocks.
@@ -126,6 +128,8 @@ struct BlockRow {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
+    #[serde(default)]
+    idle_busy: String,
 }
 
 impl BlockRow {
@@ -142,6 +146,7 @@ impl BlockRow {
                 low,
                 high,
             }),
+            idle_busy: self.idle_busy,
         }
     }
 }
@@ -158,7 +163,7 @@ impl Versus {
     /// # Errors
     /// The files cannot be written.
     pub fn write(&self, campaign: &Path, blocks: &[Block]) -> Result<(), ArchiveError> {
-        let mut text = "block,end_s,candidate_outside,block_ratio,ratio,low,high\n".to_owned();
+        let mut text = "block,end_s,candidate_outside,block_ratio,ratio,low,high,idle_busy\n".to_owned();
         for (block, number) in blocks.iter().zip(1..) {
             let figure = |figure: Option<f64>| figure.map_or_else(String::new, |figure| format!("{figure:.6}"));
             let columns = [
@@ -171,8 +176,8 @@ impl Versus {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{number},{:.3},{},{columns}",
-                block.end_s, block.candidate_outside
+                "{number},{:.3},{},{columns},{}",
+                block.end_s, block.candidate_outside, block.idle_busy
             );
         }
         let path = campaign.join(VERSUS_CSV);
@@ -225,6 +230,7 @@ mod tests {
             block_ratio: None,
             each: None,
             known: None,
+            idle_busy: String::new(),
         };
         let known = Ratio {
             measure: Measure::P95,
@@ -238,8 +244,11 @@ mod tests {
             block_ratio: Some(1.5),
             each: None,
             known: Some(known),
+            idle_busy: "checkpointer; clients".to_owned(),
         };
-        versus.write(folder.path(), &[none, some]).expect("it can be written");
+        versus
+            .write(folder.path(), &[none.clone(), some.clone()])
+            .expect("it can be written");
         let read = Versus::read(folder.path()).expect("it can be read");
         assert_eq!((read.blocks(folder.path()), read), (vec![none, some], versus));
         assert!(Versus::read(&folder.path().join("nowhere")).is_none());

@@ -322,7 +322,9 @@ impl Bench<'_> {
             told.borrow_mut().versus(known, measured, at_most);
         };
         let recorders = [one.observer(), other.observer()];
-        let mut observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
+        let folder = |side: usize| (all.len() == 2).then(|| all[side].database.data_folder()).flatten();
+        let observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
+        let mut observer = observer.watching([folder(0), folder(1)]);
         let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
         let is_over = observer.is_over();
         let (mut versus, blocks) = observer.known();

@@ -1,6 +1,6 @@
 //! The part of a report that says what two variants measured in turn say about each other.
 
-use super::model::{Figure, FigureData, Lane, Section, Series, Span, SpanKind, Table, Timeline, Value};
+use super::model::{Figure, FigureData, Lane, Mark, MarkKind, Section, Series, Span, SpanKind, Table, Timeline, Value};
 use super::parts::{figure, paragraph, section, table};
 use super::series::significant;
 use super::table::{number, text, words};
@@ -114,9 +114,23 @@ fn course(versus: &Versus, blocks: &[Block], [baseline, candidate]: [&str; 2]) -
                 label: "warm-up".to_owned(),
                 weight: 100.0,
             }],
-            marks: Vec::new(),
+            marks: blocks
+                .iter()
+                .filter(|block| !block.idle_busy.is_empty())
+                .map(disturbed)
+                .collect(),
         }),
     })
+}
+
+/// A block in which a server was busy whose turn it was not.
+fn disturbed(block: &Block) -> Mark {
+    Mark {
+        kind: MarkKind::Note,
+        start_s: block.end_s,
+        end_s: None,
+        label: format!("busy though at rest: {}", block.idle_busy),
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +170,7 @@ mod tests {
             block_ratio: Some(1.1),
             each: None,
             known: (number > 4).then(|| ratio(number)),
+            idle_busy: if number == 7 { "checkpointer" } else { "" }.to_owned(),
         };
         (1..=count).map(block).collect()
     }

@@ -13,6 +13,7 @@ mod sampler;
 mod scheduling;
 mod size;
 mod stall;
+mod working_in;
 
 pub use self::cpu::{CpuMeter, CpuShares};
 pub use self::disk::{DiskError, check_room, free_bytes};
@@ -25,3 +26,4 @@ pub(crate) use self::sampler::HostSampler;
 pub use self::sampler::{HOST_FILE, load_host_sampler, load_host_series};
 pub use self::size::{Capacity, SizeError, resolve_size};
 pub(crate) use self::stall::{Heartbeat, StallWatch};
+pub use self::working_in::{Worked, WorkingIn};

@@ -32,6 +32,7 @@ mod instance;
 mod notice;
 mod own_data;
 mod plans;
+mod title;
 mod traits;
 
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};
@@ -43,6 +44,7 @@ pub use client::{Client, Transaction};
 pub use database::PostgresDatabase;
 pub use error::AskError;
 pub use notice::server_message;
+pub(crate) use title::work_of;
 
 /// What is added to each row: its header of 23 bytes, padded, and its pointer in the page.
 const ROW_BYTES: u64 = 24 + 4;

@@ -22,6 +22,8 @@ pub(super) struct Done {
     pub transactions: u64,
     pub latency: LatencyHistogram,
     pub time: Duration,
+    /// What the other side's server did meanwhile, if it was busy.
+    pub idle_busy: Option<String>,
 }
 
 impl Done {
@@ -43,6 +45,8 @@ pub(super) struct Judge {
     decides: Measure,
     /// The figures of the block under way: of each slice, the side and a figure for each measure.
     slices: Vec<(usize, [f64; 4])>,
+    /// What servers did in it whose turn it was not.
+    idle_busy: Vec<String>,
     /// The pilots' ratios.
     pilots: Vec<[f64; 4]>,
     compared: Option<[Paired; 4]>,
@@ -61,6 +65,7 @@ impl Judge {
             sequence,
             decides: if open { Measure::P95 } else { Measure::Throughput },
             slices: Vec::new(),
+            idle_busy: Vec::new(),
             pilots: Vec::new(),
             compared: None,
             longer: None,
@@ -73,7 +78,9 @@ impl Judge {
     pub fn slice(&mut self, slice: usize, done: &Done, end: Duration) {
         if slice.is_multiple_of(BLOCK) {
             self.slices.clear();
+            self.idle_busy.clear();
         }
+        self.idle_busy.extend(done.idle_busy.clone());
         self.slices
             .push((self.sequence.side(slice), MEASURES.map(|measure| done.figure(measure))));
         if slice % BLOCK == BLOCK - 1 {
@@ -123,6 +130,7 @@ impl Judge {
             block_ratio: ratios.filter(|_| !before).map(|ratios| ratios[decides].exp()),
             each: ratios.map(|ratios| ratios.map(f64::exp)),
             known: self.ratio(self.decides),
+            idle_busy: self.idle_busy.join("; "),
         });
     }
 
@@ -227,6 +235,7 @@ mod tests {
             transactions,
             latency,
             time: SLICE * 4 / 5,
+            idle_busy: None,
         }
     }
 

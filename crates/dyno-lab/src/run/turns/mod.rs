@@ -5,6 +5,7 @@
 //! everything that reads runs reads these. What both say about each other is kept beside them.
 
 mod differences;
+mod idle;
 mod judge;
 mod length;
 mod sequence;
@@ -20,10 +21,12 @@ use dyno_archive::{Block, Turns, Verdict, Versus};
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage, Steering};
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, Recording};
+use idle::Idle;
 use judge::{Done, Judge};
 use length::Length;
 use sequence::{CUT, PARTS, Sequence};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,6 +141,8 @@ pub(super) struct Sides<'a, 'b> {
     /// How long slices have to be, with the transactions of the parts of the slice under way; `None`: as they are.
     length: Option<(Length, Vec<u64>)>,
     steering: Option<Arc<Steering>>,
+    /// What watches the server whose turn it is not; `None`: that is not known.
+    idle: Option<Idle>,
     notes: Vec<String>,
     /// Whether the last of longer slices is over.
     is_over: bool,
@@ -175,6 +180,7 @@ impl<'a, 'b> Sides<'a, 'b> {
             workloads: workloads(0).len() + workloads(1).len(),
             length: turns.may_grow.then(Default::default),
             steering: turns.may_grow.then(Arc::default),
+            idle: None,
             notes: Vec::new(),
             is_over: false,
             watch,
@@ -184,10 +190,18 @@ impl<'a, 'b> Sides<'a, 'b> {
         }
     }
 
+    /// The same, where each side has a server of its own on this machine: the one at rest is watched. Their data is in
+    /// these folders.
+    pub fn watching(mut self, folders: [Option<&Path>; 2]) -> Self {
+        self.idle = Idle::new(folders);
+        self
+    }
+
     /// What is known, and how that came about.
     pub fn known(&self) -> (Versus, Vec<Block>) {
         let (mut versus, blocks) = self.judge.known(&self.factor, [&self.levels[0], &self.levels[1]]);
-        versus.notes.clone_from(&self.notes);
+        let idle = self.idle.as_ref().and_then(Idle::said);
+        versus.notes = self.notes.iter().cloned().chain(idle).collect();
         (versus, blocks)
     }
 
@@ -208,6 +222,7 @@ impl<'a, 'b> Sides<'a, 'b> {
         self.recorders[side].interval(interval)?;
         let mut done = Done {
             time: interval.duration,
+            idle_busy: self.idle.as_mut().and_then(|idle| idle.ends(side, interval.duration)),
             ..Done::default()
         };
         for recording in &interval.recordings {
@@ -289,7 +304,13 @@ impl Observer for Sides<'_, '_> {
                 length.add(place.side, &std::mem::take(parts));
             }
         }
-        if place.part >= place.parts / PARTS * CUT {
+        let cut = place.parts / PARTS * CUT;
+        if place.part + 1 == cut
+            && let Some(idle) = &mut self.idle
+        {
+            idle.begins(place.side);
+        }
+        if place.part >= cut {
             match &mut self.under_way {
                 Some((slice, sum)) if *slice == place.slice => {
                     sum.duration += interval.duration;

@@ -1,0 +1,112 @@
+//! What the server does whose turn it is not: nothing, if the other one is to be measured alone. What works there all the
+//! same, such as a checkpoint, takes time from the other side, and is told.
+
+use dyno_target::host::{Worked, WorkingIn};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// A server is busy if it uses more than this share of a core.
+const BUSY: f64 = 0.05;
+
+/// The system counts CPU time in ticks of this length: a single one says nothing.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Watches the servers of two sides, which are on this machine.
+pub(super) struct Idle {
+    servers: [WorkingIn; 2],
+    /// How many slices were watched.
+    slices: usize,
+    /// In how many slices what was the greatest part of the work.
+    busy: BTreeMap<String, usize>,
+}
+
+impl Idle {
+    /// `None` unless each side has a server of its own here, with its data in one of these folders.
+    pub fn new(folders: [Option<&Path>; 2]) -> Option<Self> {
+        let [Some(first), Some(second)] = folders.map(|folder| WorkingIn::new(folder?).ok()) else {
+            return None;
+        };
+        Some(Self {
+            servers: [first, second],
+            slices: 0,
+            busy: BTreeMap::new(),
+        })
+    }
+
+    /// What counts of a slice of this side begins.
+    pub fn begins(&mut self, side: usize) {
+        self.servers[1 - side].read();
+    }
+
+    /// It is over, after so long: what the other side's server did for the most part, if it was busy.
+    pub fn ends(&mut self, side: usize, lasted: Duration) -> Option<String> {
+        self.slices += 1;
+        let work = most(&self.servers[1 - side].read(), lasted)?;
+        *self.busy.entry(work.clone()).or_default() += 1;
+        Some(work)
+    }
+
+    /// What to say of all slices; `None` if the servers were at rest in all of them.
+    pub fn said(&self) -> Option<String> {
+        let busy: usize = self.busy.values().sum();
+        let each: Vec<String> = self
+            .busy
+            .iter()
+            .map(|(work, slices)| format!("{work} in {slices}"))
+            .collect();
+        (busy > 0).then(|| {
+            format!(
+                "In {busy} of {} slices the server whose turn it was not was busy: {}.",
+                self.slices,
+                each.join(", ")
+            )
+        })
+    }
+}
+
+/// The greatest part of what was done, if that was more than nothing to speak of.
+fn most(worked: &[Worked], lasted: Duration) -> Option<String> {
+    let mut works: BTreeMap<&str, Duration> = BTreeMap::new();
+    for one in worked {
+        *works.entry(&one.work).or_default() += one.cpu;
+    }
+    let all: Duration = works.values().sum();
+    let (most, _) = works.into_iter().max_by_key(|(_, cpu)| *cpu)?;
+    (all > lasted.mul_f64(BUSY).max(TICK)).then(|| most.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_worth_it_is_told() {
+        let worked = |work: &str, ms: u64| Worked {
+            work: work.to_owned(),
+            cpu: Duration::from_millis(ms),
+        };
+        let slice = Duration::from_millis(400);
+        assert_eq!(most(&[], slice), None);
+        assert_eq!(most(&[worked("checkpointer", 20)], slice), None);
+        assert_eq!(most(&[worked("checkpointer", 10)], slice / 4), None);
+        let several = [worked("clients", 10), worked("checkpointer", 15), worked("clients", 10)];
+        assert_eq!(most(&several, slice).as_deref(), Some("clients"));
+    }
+
+    #[test]
+    fn all_slices_are_summed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut idle = Idle::new([Some(folder.path()); 2]).unwrap();
+        idle.begins(0);
+        assert_eq!(idle.ends(0, Duration::from_millis(400)), None);
+        assert_eq!(idle.said(), None);
+        idle.slices = 120;
+        idle.busy = [("checkpointer".to_owned(), 5), ("autovacuum worker".to_owned(), 2)].into();
+        assert_eq!(
+            idle.said().unwrap(),
+            "In 7 of 120 slices the server whose turn it was not was busy: autovacuum worker in 2, checkpointer in 5."
+        );
+        assert!(Idle::new([Some(folder.path()), None]).is_none());
+    }
+}

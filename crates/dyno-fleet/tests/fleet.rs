@@ -9,7 +9,7 @@ use dyno_fleet::protocol::Told;
 use dyno_fleet::protocol::{Order, Report};
 use dyno_fleet::share::{ShareError, share_out};
 use dyno_fleet::start::{Channel, Host, Place};
-use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, OnLostHost, Patience, frame};
+use dyno_fleet::{Fleet, FleetError, FleetObserver, Gap, HostOutcome, OnLostHost, Patience, frame};
 use dyno_load::{Access, LoadPlan, Ready, ScriptText, Scripts, Server, no_log};
 use dyno_record::{Interval, Latencies, LatencyHistogram, ListedInterval, Recording};
 use dyno_target::postgres::address::ConnectionInfo;
@@ -89,6 +89,8 @@ struct Keep {
     intervals: Vec<Interval>,
     of_hosts: Vec<Vec<ListedInterval>>,
     samples: usize,
+    /// For each host that is lost how many intervals there were, and from when on it is missing.
+    lost: Vec<(usize, usize, Duration)>,
     connected: usize,
     /// How long it takes over the first interval.
     pause: Duration,
@@ -123,6 +125,10 @@ impl FleetObserver for Keep {
 
     fn host_sample(&mut self, _: usize, _: Duration, _: &[Option<f64>]) {
         self.samples += 1;
+    }
+
+    fn host_lost(&mut self, host: usize, gap: &Gap) {
+        self.lost.push((host, self.intervals.len(), gap.from));
     }
 }
 
@@ -351,6 +357,12 @@ fn an_agent_that_is_gone_is_a_gap() {
     let gap = hosts[1].gap.as_ref().unwrap();
     assert!(hosts[0].gap.is_none() && gap.from < Duration::from_secs(4), "{gap:?}");
     assert!(gap.reason.contains("connection"), "{gap:?}");
+    // It was told while the others went on.
+    assert!(
+        matches!(keep.lost.as_slice(), [(1, ..40, from)] if *from == gap.from),
+        "{:?}",
+        keep.lost
+    );
     // What it told counts, and what comes later is of the other alone.
     assert_eq!(keep.intervals.len(), 40);
     let told = keep.of_hosts[1].len();

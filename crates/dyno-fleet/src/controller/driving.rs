@@ -21,6 +21,8 @@ pub(super) struct Driving<'a> {
     stopped: bool,
     /// The loss that ended the load.
     lost: Option<String>,
+    /// The agents of whose gaps the observer is not told yet.
+    gaps: Vec<usize>,
 }
 
 impl<'a> Driving<'a> {
@@ -34,6 +36,7 @@ impl<'a> Driving<'a> {
             began: Instant::now(),
             stopped: false,
             lost: None,
+            gaps: Vec::new(),
         }
     }
 
@@ -70,6 +73,11 @@ impl<'a> Driving<'a> {
                     .collect();
                 for number in open {
                     self.lose(number, "its load did not end".to_owned());
+                }
+            }
+            for number in std::mem::take(&mut self.gaps) {
+                if let Some(gap) = &self.fleet.agents[number].gap {
+                    observer.host_lost(number, gap);
                 }
             }
             while let Some(interval) = self.merge.pop() {
@@ -146,6 +154,7 @@ impl<'a> Driving<'a> {
                         from: agent.told,
                         reason: outcome::words(early),
                     });
+                    self.gaps.push(number);
                 }
                 agent.state = State::Done(ended);
                 self.merge.leave(number);
@@ -179,5 +188,6 @@ impl<'a> Driving<'a> {
             from: agent.told,
             reason,
         });
+        self.gaps.push(number);
     }
 }

@@ -44,6 +44,8 @@ pub trait FleetObserver: Observer {
     /// The counters of a host, so long after the load began, in the columns of
     /// [`dyno_target::host::load_host_series`].
     fn host_sample(&mut self, host: usize, at: Duration, values: &[Option<f64>]);
+    /// A host is missing from now on.
+    fn host_lost(&mut self, host: usize, gap: &Gap);
 }
 
 /// A fleet that cannot drive a load.

@@ -10,7 +10,7 @@ use dyno_engine::{ClientEvent, Connected, Cpus, Found, Observer, Outcome, Stop, 
 use dyno_fleet::protocol::{HostCeiling, Told};
 use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
 use dyno_fleet::start::{Cluster, Host, Place, Ray, hosts};
-use dyno_fleet::{Fleet, FleetError, FleetObserver, HostOutcome, Patience};
+use dyno_fleet::{Fleet, FleetError, FleetObserver, Gap, HostOutcome, Patience};
 use dyno_load::LoadPlan;
 use dyno_record::{Interval, ListedInterval, Value};
 use dyno_target::host::{boot_id, load_host_series};
@@ -194,14 +194,15 @@ fn loss(hosts: &[HostOutcome], outcome: &Outcome) -> Option<String> {
         .iter()
         .filter_map(|host| {
             let gap = host.gap.as_ref()?;
-            let from_s = gap.from.as_secs_f64();
-            Some(format!(
-                "load host {} is missing from {from_s:.1} s on: {}",
-                host.host.name, gap.reason
-            ))
+            Some(missing(&host.host.name, gap))
         })
         .collect();
     (outcome.ended_early.is_none() && !lost.is_empty()).then(|| lost.join("; "))
+}
+
+fn missing(name: &str, gap: &Gap) -> String {
+    let from_s = gap.from.as_secs_f64();
+    format!("load host {name} is missing from {from_s:.1} s on: {}", gap.reason)
 }
 
 impl Driven {
@@ -295,6 +296,7 @@ fn near_ceiling(statements_per_s: f64, ceiling: HostCeiling) -> Option<String> {
 
 /// What is kept of a host while the load runs.
 struct HostRecord {
+    name: String,
     writer: LoadHostWriter,
     transactions: u64,
     statements: u64,
@@ -312,6 +314,7 @@ impl HostRecord {
             .map(|workload| workload.name.clone())
             .collect();
         Ok(Self {
+            name: host.name.clone(),
             writer: LoadHostWriter::create(folder, &host.name, phases, workloads, sampling.then_some(&series))?,
             transactions: 0,
             statements: 0,
@@ -419,6 +422,13 @@ impl FleetObserver for Watched<'_, '_> {
         let values: Vec<Value> = values.iter().map(|value| Value::from(*value)).collect();
         let kept = record.writer.sample(at, &values);
         self.keep(kept);
+    }
+
+    fn host_lost(&mut self, host: usize, gap: &Gap) {
+        let Some(record) = self.records.get(host) else {
+            return;
+        };
+        self.recorder.tell_note(&format!("{}.", missing(&record.name, gap)));
     }
 }
 

@@ -146,6 +146,11 @@ impl<'a> Recorder<'a> {
         self.progress.asks(text);
     }
 
+    /// Tells whoever watches something to know that ends nothing.
+    pub(super) fn tell_note(&mut self, text: &str) {
+        self.progress.note(text);
+    }
+
     /// Ends the recording of a load whose workloads ended like this.
     pub(super) fn finish(mut self, last: &[LastTransactions]) -> Recorded<'a> {
         self.tell();

@@ -125,7 +125,8 @@ fn said(host: &LoadHost) -> Vec<String> {
     let gap = host.gap.as_ref();
     let gap = gap.map(|gap| {
         let reason = one_line(&gap.reason);
-        format!("Load host {name} is missing from {:.1} s on: {reason}.", gap.from_s)
+        let from_s = gap.from_s;
+        format!("Load host {name} is missing from {from_s:.1} s on: {reason}. Its mean is over the whole time.")
     });
     limit.into_iter().chain(gap).collect()
 }
@@ -216,7 +217,8 @@ mod tests {
             said(&gone),
             [
                 "Load host b was the limit: its control group held it back.",
-                "Load host b is missing from 3.0 s on: the connection was closed."
+                "Load host b is missing from 3.0 s on: the connection was closed. Its mean is over the whole \
+                 time."
             ]
         );
     }

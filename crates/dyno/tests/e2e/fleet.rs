@@ -84,8 +84,10 @@ fn an_agent_that_is_killed_is_missing_and_the_rest_goes_on() {
     let mut running = Running::start(desk.command_embedded(&home, &format!("{SELECT} --set measure=5s")));
     running.until(" tps ");
     signal(agents_of(running.pid())[1], Signal::KILL);
-    let ended = running.end().expect(2).says("is missing from");
-    ended.shows("(incomplete)");
+    // At once.
+    running.until("note: load host local-");
+    let ended = running.end().expect(2).says("incomplete: load host local-");
+    ended.shows("(incomplete)").shows("Its mean is over the whole time");
     let run = &run_folders(&desk.archive())[0];
     assert_eq!(run.state(), "incomplete");
     let record = run.record();

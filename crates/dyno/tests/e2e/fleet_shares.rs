@@ -85,7 +85,7 @@ fn each_workload_is_driven_by_its_hosts() {
     };
     refused(
         "--set hosts=2",
-        "`write.hosts` cannot be `local-3`: (at two.toml:14) the load hosts here are 1 to 2",
+        "`write.hosts` cannot be `local-3`: (at two.toml:15) the load hosts here are 1 to 2",
     );
     refused("--set hosts=4", "`hosts` cannot be `4`: 3 load hosts are named");
     desk.file("any.toml", &TWO.replace("[\"local-3\", 1]", "[\"local\"]"));

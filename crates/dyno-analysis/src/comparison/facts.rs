@@ -4,7 +4,7 @@
 //! them is compared, too.
 
 use crate::settings;
-use dyno_archive::plan::Resolved;
+use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved};
 use dyno_archive::{CampaignRecord, RunRecord};
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -12,8 +12,10 @@ use serde_json::Value;
 /// Values by name: the path in the archived record, with dots.
 pub(super) type Facts = IndexMap<String, String>;
 
-/// What says what an experiment is for, not what it does, and the names that stand in the path already.
-const WORDS: [&str; 9] = [
+/// What says what an experiment is for, not what it does, the names that stand in the path already, and load hosts,
+/// which have words of their own.
+const WORDS: [&str; 10] = [
+    "load_hosts",
     "title",
     "question",
     "source",
@@ -30,6 +32,41 @@ pub(super) fn of_experiment(experiment: &Resolved) -> Facts {
     let mut facts = Facts::from([("experiment".to_owned(), experiment.name.clone())]);
     if let Ok(value) = serde_json::to_value(experiment) {
         walk("", &value, &mut facts);
+    }
+    facts.extend(load_hosts(experiment));
+    facts
+}
+
+/// The hosts that drive the load, where they are not the usual ones.
+fn load_hosts(experiment: &Resolved) -> Facts {
+    let LoadHosts {
+        hosts,
+        names,
+        ray,
+        listen,
+        shares,
+        on_lost_host,
+    } = &experiment.load_hosts;
+    let mut facts = Facts::new();
+    let mut add = |name: String, values: Vec<String>| {
+        if !values.is_empty() {
+            facts.insert(name, values.join(" + "));
+        }
+    };
+    add("load hosts".to_owned(), hosts.clone());
+    add(
+        "shares of the load hosts".to_owned(),
+        shares.iter().map(ToString::to_string).collect(),
+    );
+    if *on_lost_host == OnLostHost::End {
+        add("when a load host is lost".to_owned(), vec!["the run ends".to_owned()]);
+    }
+    add("Ray cluster".to_owned(), ray.iter().cloned().collect());
+    let listen = listen.iter().map(ToString::to_string);
+    add("where Ray's nodes connect to".to_owned(), listen.collect());
+    for workload in &experiment.workloads {
+        let own = workload.load_hosts.iter().filter_map(|place| names.get(*place));
+        add(format!("load hosts of {}", workload.name), own.cloned().collect());
     }
     facts
 }

@@ -363,6 +363,38 @@ fn what_differs_is_listed() {
 }
 
 #[test]
+fn other_load_hosts_are_told_in_words() {
+    let archive = TempDir::new().unwrap();
+    let on = |hosts: &str, own: &str| {
+        let end = format!(
+            "[load]\n{hosts}\n[[workload]]\nname = \"read\"\nclients = 2\nscript = \"select 1;\"\nhosts = {own}\n"
+        );
+        campaign(&archive, &end, |_, _| ())
+    };
+    let one = on("hosts = [\"local\", \"me@b\"]", "[1]");
+    let other = on("hosts = [\"local\", \"me@c\"]\nshares = [1, 3]", "[1, 2]");
+    let differences = compare(&one, &other).differences.into_iter();
+    let differences: Vec<_> = differences
+        .map(|difference| {
+            let Difference {
+                what,
+                baseline,
+                candidate,
+            } = difference;
+            format!("{what}: {baseline} / {candidate}")
+        })
+        .collect();
+    assert_eq!(
+        differences,
+        [
+            "load hosts: local + me@b / local + me@c",
+            "load hosts of read: local / local + c",
+            "shares of the load hosts:  / 1 + 3",
+        ]
+    );
+}
+
+#[test]
 fn the_tps_of_different_rates_is_not_compared() {
     let archive = TempDir::new().unwrap();
     let at = |pacing: Pacing| {

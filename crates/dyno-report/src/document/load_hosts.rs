@@ -98,23 +98,28 @@ fn clocks(hosts: &[LoadHost]) -> Table {
     let row = |host: &LoadHost| -> Vec<Value> {
         vec![
             words(one_line(&host.name)),
-            value(host.late_us.map(f64::round)),
-            value(host.clock.uncertainty_us.round()),
-            value(host.clock.drift_us.round()),
-            value(host.clock.time_of_day_us.map(|us| (us / 10.0).round() / 100.0)),
+            value(host.late_us.map(in_ms)),
+            value(in_ms(host.clock.uncertainty_us)),
+            value(in_ms(host.clock.drift_us)),
+            value(host.clock.time_of_day_us.map(in_ms)),
         ]
     };
     without_empty_columns(Table {
         caption: "Clocks of the load hosts".to_owned(),
         columns: vec![
             text("load host"),
-            number("began late by", "µs"),
-            number("clock known to", "µs"),
-            number("drift", "µs"),
+            number("began late by", "ms"),
+            number("clock known to", "ms"),
+            number("drift", "ms"),
             number("time of day ahead", "ms"),
         ],
         rows: hosts.iter().map(row).collect(),
     })
+}
+
+/// Microseconds as milliseconds, to the microsecond.
+fn in_ms(time_us: f64) -> f64 {
+    time_us.round() / 1e3
 }
 
 /// What is to be said of a host in words.
@@ -151,7 +156,8 @@ fn over_time(recorded: &Recorded, hosts: &[LoadHost]) -> Option<super::model::Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_archive::HostGap;
+    use crate::terminal;
+    use dyno_archive::{ClockComparison, HostGap};
 
     #[test]
     fn each_host_stands_with_its_part_and_what_is_to_be_said_of_it() {
@@ -221,5 +227,24 @@ mod tests {
                  time."
             ]
         );
+    }
+
+    #[test]
+    fn clocks_have_one_unit_which_a_terminal_says() {
+        let host = LoadHost {
+            name: "a".to_owned(),
+            late_us: Some(3_297.2),
+            clock: ClockComparison {
+                time_of_day_us: Some(-64_000.0),
+                drift_us: 0.7,
+                uncertainty_us: 15.0,
+            },
+            ..LoadHost::default()
+        };
+        insta::assert_snapshot!(terminal::table(&clocks(&[host])), @r"
+        Clocks of the load hosts (ms):
+          load host  began late by  clock known to  drift  time of day ahead
+          a                  3.297           0.015  0.001                -64
+        ");
     }
 }

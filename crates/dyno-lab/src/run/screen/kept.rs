@@ -189,6 +189,7 @@ mod tests {
                 [ratio * noise, noise / ratio, noise, noise]
             }),
             known: None,
+            idle_busy: String::new(),
         };
         (1..=10).map(block).collect()
     }

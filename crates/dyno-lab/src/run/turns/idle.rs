@@ -1,5 +1,5 @@
-//! What the server does whose turn it is not: nothing, if the other one is to be measured alone. What works there all the
-//! same, such as a checkpoint, takes time from the other side, and is told.
+//! What the server does whose turn it is not: nothing, if the other one is to be measured alone. What works there all
+//! the same, such as a checkpoint, takes time from the other side, and is told.
 
 use dyno_target::host::{Worked, WorkingIn};
 use std::collections::BTreeMap;

@@ -27,17 +27,22 @@ pub struct LoadHost {
     pub cores: usize,
     /// What it had of each workload.
     pub shares: Vec<LoadShare>,
-    /// Transactions that completed without error in the measured time.
-    pub transactions: u64,
+    /// Transactions that completed without error in the measured time. This and all that follows is there only when the
+    /// run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<u64>,
     /// The same per second, over the whole time measured.
-    pub tps: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tps: Option<f64>,
     /// Transactions that ended with an error.
-    pub errors: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<u64>,
     /// How long after the agreed instant it began, in microseconds, by its own clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_us: Option<f64>,
     /// How its clock compares.
-    pub clock: ClockComparison,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockComparison>,
     /// Statements per second that dyno does there at most, each a transaction, where that was measured by its route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling_per_s: Option<f64>,

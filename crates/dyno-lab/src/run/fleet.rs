@@ -7,7 +7,7 @@ use dyno_analysis::is_near_ceiling;
 use dyno_archive::plan::{LoadHosts, OnLostHost, Resolved, WARMUP};
 use dyno_archive::{ArchiveError, ClockComparison, HostGap, LoadHost, LoadHostWriter, LoadShare};
 use dyno_engine::{ClientEvent, Connected, Cpus, Found, Observer, Outcome, Stop, ThreadOptions};
-use dyno_fleet::protocol::{HostCeiling, Told};
+use dyno_fleet::protocol::{Hello, HostCeiling, Told};
 use dyno_fleet::share::{Share, ShareError, check_hosts, share_out};
 use dyno_fleet::start::{Cluster, Host, Place, Ray, hosts};
 use dyno_fleet::{Fleet, FleetError, FleetObserver, Gap, HostOutcome, Patience};
@@ -161,6 +161,9 @@ impl Ready {
             OnLostHost::End => dyno_fleet::OnLostHost::End,
         };
         let names: Vec<Host> = fleet.hellos().map(|(host, _)| host.clone()).collect();
+        let hosts = fleet.hellos().zip(&shares);
+        let hosts = hosts.map(|((host, hello), share)| entry(experiment, host, hello, share));
+        recorder.driven_by(hosts.collect());
         let mut watched = Watched {
             recorder,
             records: names
@@ -243,34 +246,20 @@ impl Driven {
             self.notes
                 .push(about(&format!("it began {late_ms:.1} ms later than the others.")));
         }
-        let shares = host.share.workloads.iter().zip(&experiment.workloads);
         self.hosts.push(LoadHost {
-            name,
-            place: host.host.place.word().to_owned(),
-            hostname: host.hello.host,
-            cores: host.hello.cores,
-            shares: shares
-                .map(|(share, workload)| LoadShare {
-                    workload: workload.name.clone(),
-                    first_client: share.clients.start,
-                    clients: share.clients.len(),
-                    threads: share.threads.len(),
-                    rate_per_s: share.rate_per_s,
-                })
-                .collect(),
-            transactions: record.transactions,
-            tps: if measured_s > 0.0 {
+            transactions: Some(record.transactions),
+            tps: Some(if measured_s > 0.0 {
                 record.transactions as f64 / measured_s
             } else {
                 0.0
-            },
-            errors: record.errors,
+            }),
+            errors: Some(record.errors),
             late_us: host.late.map(|late| late.as_secs_f64() * 1e6),
-            clock: ClockComparison {
+            clock: Some(ClockComparison {
                 time_of_day_us: host.time_of_day_ns.map(|ahead_ns| ahead_ns as f64 / 1e3),
                 drift_us: drift.as_secs_f64() * 1e6,
                 uncertainty_us: uncertainty.as_secs_f64() * 1e6,
-            },
+            }),
             ceiling_per_s: host.ceiling.map(|ceiling| ceiling.statements_per_s),
             agent_cores: record.counters.agent_cores(),
             idle_percent: record.counters.idle_share().map(|share| share * 100.0),
@@ -279,7 +268,29 @@ impl Driven {
                 from_s: gap.from.as_secs_f64(),
                 reason: gap.reason,
             }),
+            ..entry(experiment, &host.host, &host.hello, &host.share)
         });
+    }
+}
+
+/// Who a host is and what it has of the load, which is known before it has done anything.
+fn entry(experiment: &Resolved, host: &Host, hello: &Hello, share: &Share) -> LoadHost {
+    let shares = share.workloads.iter().zip(&experiment.workloads);
+    LoadHost {
+        name: host.name.clone(),
+        place: host.place.word().to_owned(),
+        hostname: hello.host.clone(),
+        cores: hello.cores,
+        shares: shares
+            .map(|(share, workload)| LoadShare {
+                workload: workload.name.clone(),
+                first_client: share.clients.start,
+                clients: share.clients.len(),
+                threads: share.threads.len(),
+                rate_per_s: share.rate_per_s,
+            })
+            .collect(),
+        ..LoadHost::default()
     }
 }
 

@@ -7,7 +7,7 @@ use super::sampling::{Running, Sampling};
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::{Stage, WARMUP};
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
-use dyno_archive::{Capacity, EventKind, EventRecord, PhaseRecord, RunWriter, ServerWriter};
+use dyno_archive::{Capacity, EventKind, EventRecord, LoadHost, PhaseRecord, RunWriter, ServerWriter};
 use dyno_engine::{ClientEvent, Connected, Found, LastTransactions, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
@@ -144,6 +144,11 @@ impl<'a> Recorder<'a> {
     /// Tells whoever watches what a server is asked next.
     pub(super) fn asks(&mut self, text: &str) {
         self.progress.asks(text);
+    }
+
+    /// Keeps who is to drive the load, before it begins: so it is known of a run that was killed, too.
+    pub(super) fn driven_by(&mut self, hosts: Vec<LoadHost>) {
+        self.writer.record_mut().load_hosts = hosts;
     }
 
     /// Tells whoever watches something to know that ends nothing.

@@ -16,7 +16,7 @@ pub(super) fn section_of(recorded: &Recorded, with_figures: bool) -> Section {
         return section("load-hosts", "Load hosts", Vec::new());
     }
     let mut blocks: Vec<_> = table(shares(hosts)).into_iter().collect();
-    blocks.extend(table(clocks(hosts)));
+    blocks.extend(table(clocks(hosts)).filter(|_| hosts.iter().any(|host| host.clock.is_some())));
     blocks.extend(list(hosts.iter().flat_map(said).collect()));
     let over_time = with_figures.then(|| over_time(recorded, hosts)).flatten();
     let chapter = section(
@@ -35,7 +35,7 @@ pub(super) fn section_of(recorded: &Recorded, with_figures: bool) -> Section {
 
 /// What each had of the load, and did.
 fn shares(hosts: &[LoadHost]) -> Table {
-    let all: f64 = hosts.iter().map(|host| host.tps).sum();
+    let all: f64 = hosts.iter().filter_map(|host| host.tps).sum();
     let row = |host: &LoadHost| {
         let sum = |part: fn(&LoadShare) -> usize| -> f64 { host.shares.iter().map(part).sum::<usize>() as f64 };
         let rate: Option<f64> = own(host).map(|share| share.rate_per_s).sum();
@@ -48,8 +48,8 @@ fn shares(hosts: &[LoadHost]) -> Table {
             value(sum(|share| share.threads)),
             value(rate),
             value(host.tps),
-            value((all > 0.0).then(|| host.tps / all * 100.0)),
-            value(host.errors as f64),
+            value(host.tps.filter(|_| all > 0.0).map(|tps| tps / all * 100.0)),
+            value(host.errors.map(|errors| errors as f64)),
             value(host.ceiling_per_s),
             value(host.agent_cores),
             value(host.idle_percent),
@@ -96,12 +96,13 @@ fn workloads(host: &LoadHost, hosts: &[LoadHost]) -> String {
 /// How exactly they began together, and their clocks.
 fn clocks(hosts: &[LoadHost]) -> Table {
     let row = |host: &LoadHost| -> Vec<Value> {
+        let clock = host.clock.as_ref();
         vec![
             words(one_line(&host.name)),
             value(host.late_us.map(in_ms)),
-            value(in_ms(host.clock.uncertainty_us)),
-            value(in_ms(host.clock.drift_us)),
-            value(host.clock.time_of_day_us.map(in_ms)),
+            value(clock.map(|clock| in_ms(clock.uncertainty_us))),
+            value(clock.map(|clock| in_ms(clock.drift_us))),
+            value(clock.and_then(|clock| clock.time_of_day_us).map(in_ms)),
         ]
     };
     without_empty_columns(Table {
@@ -173,7 +174,8 @@ mod tests {
                 };
                 2
             ],
-            tps,
+            tps: Some(tps),
+            errors: Some(0),
             ..LoadHost::default()
         };
         let gone = LoadHost {
@@ -234,11 +236,11 @@ mod tests {
         let host = LoadHost {
             name: "a".to_owned(),
             late_us: Some(3_297.2),
-            clock: ClockComparison {
+            clock: Some(ClockComparison {
                 time_of_day_us: Some(-64_000.0),
                 drift_us: 0.7,
                 uncertainty_us: 15.0,
-            },
+            }),
             ..LoadHost::default()
         };
         insta::assert_snapshot!(terminal::table(&clocks(&[host])), @r"

@@ -2,7 +2,7 @@
 
 use crate::support::{Desk, Ended, Home, Running, database, is_alive, run_folders, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 /// How often dyno is killed.
@@ -101,6 +101,27 @@ fn an_agent_that_is_killed_is_missing_and_the_rest_goes_on() {
     // The whole time was measured.
     assert_eq!(run.rows("intervals.csv").len(), 50);
     home.assert_no_server();
+}
+
+#[test]
+fn the_hosts_of_a_run_that_was_killed_are_known() {
+    let (desk, database) = (Desk::new(), database("fleet_killed"));
+    desk.experiment("k.toml", "clients = 3", "select 1;", "1h");
+    let command = desk.command_on(&database.target(), ["k.toml", "--local-agents", "2", "--no-sampling"]);
+    let mut running = Running::start(command);
+    running.until(" tps ");
+    let agents = agents_of(running.pid());
+    running.signal(Signal::KILL);
+    drop(running);
+    wait_for("the end of its agents", || !agents.iter().any(|agent| is_alive(*agent)));
+    let record = run_folders(&desk.archive())[0].record();
+    let hosts = record["load_hosts"].as_array().unwrap();
+    assert_eq!(
+        (&hosts[1]["name"], &hosts[1]["transactions"]),
+        (&json!("local-2"), &Value::Null)
+    );
+    let shown = desk.dyno("show").expect(0).shows("Load by host").shows("local-2");
+    assert!(!shown.stdout.contains("Clocks of the load hosts"), "{}", shown.stdout);
 }
 
 #[test]

@@ -51,6 +51,7 @@ impl CellHosts {
             if number > all.names.len() {
                 let reason = match all.names.len() {
                     0 => NO_HOSTS.to_owned(),
+                    1 => "1 load host is named".to_owned(),
                     there => format!("{there} load hosts are named"),
                 };
                 return Err(refused("hosts", &number.to_string(), &reason));
@@ -191,7 +192,7 @@ mod tests {
         let levels = "[factors]\nhosts = [0, 1, 2]\n";
         assert_eq!(
             refused(levels, &["local"], &[]),
-            "hosts=2 cannot be measured: `hosts` cannot be `2`: 1 load hosts are named\n\
+            "hosts=2 cannot be measured: `hosts` cannot be `2`: 1 load host is named\n\
              Measure with as many as there are: --set hosts=0,1"
         );
         assert!(refused("", &[], &[("hosts", "3,4")]).ends_with("--set hosts=2"));

@@ -1,4 +1,4 @@
-//! What two variants that were measured in turn say about each other, and how that came about: `versus.json` and
+//! What variants that were measured in turn say about each other, and how that came about: `versus.json` and
 //! `versus.csv` in the campaign's folder.
 
 use crate::{ArchiveError, read_json, replace_json};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const VERSUS_JSON: &str = "versus.json";
 const VERSUS_CSV: &str = "versus.csv";
 
-/// That the two cells of a campaign are measured in turn.
+/// That the cells of a campaign are measured in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turns {
     /// How long one of them works before it may be the other's turn.
@@ -57,6 +57,9 @@ pub struct Versus {
     /// What to keep in mind of a difference, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The same of further variants, beside the same baseline. Intervals hold at 95 % for all together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Self>,
 }
 
 /// A figure that is compared.
@@ -106,7 +109,9 @@ pub struct Ratio {
 pub struct Block {
     /// When it ended, in seconds since the load began.
     pub end_s: f64,
-    /// Whether the second variant had the first and the last slice, and not the two between.
+    /// Which of the variants is compared with the first: from 2.
+    pub variant: usize,
+    /// Whether it had its slices before and after those of the first one, and not between them.
     pub candidate_outside: bool,
     /// The ratio of this block alone; `None` if one of the two did nothing.
     pub block_ratio: Option<f64>,
@@ -130,6 +135,12 @@ struct BlockRow {
     high: Option<f64>,
     #[serde(default)]
     idle_busy: String,
+    #[serde(default = "second")]
+    variant: usize,
+}
+
+fn second() -> usize {
+    2
 }
 
 impl BlockRow {
@@ -137,6 +148,7 @@ impl BlockRow {
         let known = self.ratio.zip(self.low).zip(self.high);
         Block {
             end_s: self.end_s,
+            variant: self.variant,
             candidate_outside: self.candidate_outside,
             block_ratio: self.block_ratio,
             each: None,
@@ -152,6 +164,11 @@ impl BlockRow {
 }
 
 impl Versus {
+    /// What is known of each variant beside the baseline, one or more.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.further)
+    }
+
     /// What is known of this measure; `None` if there were too few blocks.
     #[must_use]
     pub fn ratio(&self, measure: Measure) -> Option<Ratio> {
@@ -163,8 +180,11 @@ impl Versus {
     /// # Errors
     /// The files cannot be written.
     pub fn write(&self, campaign: &Path, blocks: &[Block]) -> Result<(), ArchiveError> {
-        let mut text = "block,end_s,candidate_outside,block_ratio,ratio,low,high,idle_busy\n".to_owned();
-        for (block, number) in blocks.iter().zip(1..) {
+        let mut text = "block,end_s,candidate_outside,block_ratio,ratio,low,high,idle_busy,variant\n".to_owned();
+        let mut numbers = vec![0_usize; blocks.iter().map(|block| block.variant + 1).max().unwrap_or_default()];
+        for block in blocks {
+            numbers[block.variant] += 1;
+            let number = numbers[block.variant];
             let figure = |figure: Option<f64>| figure.map_or_else(String::new, |figure| format!("{figure:.6}"));
             let columns = [
                 block.block_ratio,
@@ -176,8 +196,8 @@ impl Versus {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{number},{:.3},{},{columns},{}",
-                block.end_s, block.candidate_outside, block.idle_busy
+                "{number},{:.3},{},{columns},{},{}",
+                block.end_s, block.candidate_outside, block.idle_busy, block.variant
             );
         }
         let path = campaign.join(VERSUS_CSV);
@@ -223,9 +243,11 @@ mod tests {
             block_s: 2.0,
             measured_s: 4.0,
             notes: vec!["Something.".to_owned()],
+            further: Vec::new(),
         };
         let none = Block {
             end_s: 2.0,
+            variant: 2,
             candidate_outside: true,
             block_ratio: None,
             each: None,
@@ -240,6 +262,7 @@ mod tests {
         };
         let some = Block {
             end_s: 4.0,
+            variant: 3,
             candidate_outside: false,
             block_ratio: Some(1.5),
             each: None,

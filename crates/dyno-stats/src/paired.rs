@@ -41,6 +41,8 @@ const MOST_BLOCKS: usize = 1_000_000;
 pub struct Paired {
     /// The variance of the stakes on sizes.
     variance: f64,
+    /// The logarithm of what has to be won against a ratio that is excluded.
+    won: f64,
     /// The blocks' logarithmic ratios, ascending.
     sorted: Vec<f64>,
     sum: f64,
@@ -73,9 +75,21 @@ impl Paired {
         };
         Self {
             variance: STAKES / (spread * spread),
+            won: (1.0 / (1.0 - CONFIDENCE)).ln(),
             sorted: Vec::new(),
             sum: 0.0,
             squares: 0.0,
+        }
+    }
+
+    /// The same of one of several comparisons, at least one: intervals are so much wider that the probability that any
+    /// of them *ever* excludes its true ratio is at most one minus [`CONFIDENCE`] (C. E. Bonferroni, 1936).
+    #[must_use]
+    pub fn of_several(spread: f64, comparisons: usize) -> Self {
+        let one = Self::new(spread);
+        Self {
+            won: one.won + (comparisons.max(1) as f64).ln(),
+            ..one
         }
     }
 
@@ -144,7 +158,7 @@ impl Paired {
         let told = |blocks: usize| {
             let blocks = blocks as f64;
             let squares = blocks * (variance + margin * margin);
-            on_sizes(self.variance, blocks * margin, squares) > (2.0 / (1.0 - CONFIDENCE)).ln()
+            on_sizes(self.variance, blocks * margin, squares) > self.won + 2_f64.ln()
         };
         let enough = (0..)
             .map(|power| 1_usize << power)
@@ -195,7 +209,7 @@ impl Paired {
         let above = self.blocks() - self.sorted.partition_point(|block| *block <= candidate);
         let signs = on_signs(below as f64, above as f64);
         let won = sizes.max(signs) + (-(sizes - signs).abs()).exp().ln_1p() - 2_f64.ln();
-        won > (1.0 / (1.0 - CONFIDENCE)).ln()
+        won > self.won
     }
 }
 
@@ -294,6 +308,32 @@ mod tests {
             let estimate = paired.estimate().expect("400 blocks");
             assert!(estimate.low > 1.0 && estimate.high < 1.25, "{spread}: {estimate:?}");
         }
+    }
+
+    #[test]
+    fn one_of_several_comparisons_is_seldom_wrong_as_well() {
+        let mut random = Rng::with_seed(8);
+        let wrong = (0..200)
+            .filter(|_| {
+                // Three candidates that share their baseline's noise.
+                let mut all = [(); 3].map(|()| Paired::of_several(0.1, 3));
+                (0..300).any(|_| {
+                    let shared = noise(&mut random, 0.07);
+                    all.iter_mut().any(|paired| {
+                        paired.add(shared + noise(&mut random, 0.07));
+                        paired.excludes(0.0)
+                    })
+                })
+            })
+            .count();
+        assert!(wrong <= 10, "{wrong} of 200");
+        let of = |comparisons: usize| {
+            let mut paired = Paired::of_several(0.1, comparisons);
+            (0..40).for_each(|block| paired.add((f64::from(block) * 0.7).sin() / 10.0));
+            paired.estimate().map(|estimate| estimate.high - estimate.low)
+        };
+        assert_eq!(of(0), of(1));
+        assert!(of(1) < of(3), "{:?} {:?}", of(1), of(3));
     }
 
     #[test]

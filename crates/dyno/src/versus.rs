@@ -1,4 +1,4 @@
-//! `dyno versus`: two variants measured in turn.
+//! `dyno versus`: variants measured in turn.
 
 use crate::cli::VersusArguments;
 use crate::failure::Failure;
@@ -42,11 +42,11 @@ pub fn versus(arguments: &VersusArguments) -> Result<(), Failure> {
 fn judge(campaign: &Campaign, versus: &Versus, limits: Limits) -> Result<(), Failure> {
     let answer = report::answer(campaign).unwrap_or_default();
     match limits.worse {
-        Some(least) if is_worse(versus, limits.worse) => Err(Failure::Gate(format!(
+        Some(least) if versus.all().any(|one| is_worse(one, limits.worse)) => Err(Failure::Gate(format!(
             "worse by at least {} %: {answer}",
             least * 100.0
         ))),
-        _ if limits.unsure && versus.answer == Verdict::Unknown => Err(Failure::Unsure(answer)),
+        _ if limits.unsure && versus.all().any(|one| one.answer == Verdict::Unknown) => Err(Failure::Unsure(answer)),
         _ => Ok(()),
     }
 }

@@ -244,7 +244,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Makes the runs of the two cells of `plan` in turn, on `servers`, which are those of both together. What they say
+    /// Makes the runs of the cells of `plan` in turn, on `servers`, which are those of all together. What they say
     /// about each other is `keep`'s to write.
     pub(super) fn in_turns(
         &mut self,
@@ -253,9 +253,9 @@ impl Bench<'_> {
         servers: &CellServers<'_>,
         keep: &mut Keep<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<[FinishedRun; 2], RunError> {
+    ) -> Result<Vec<FinishedRun>, RunError> {
         let one = turns::one(plan)?;
-        let ([planned, other], [cell]) = (plan.runs.as_slice(), one.cells.as_slice()) else {
+        let (Some(planned), [cell]) = (plan.runs.first(), one.cells.as_slice()) else {
             return Err(RunError::NothingPlanned);
         };
         let experiment = &cell.experiment;
@@ -263,35 +263,35 @@ impl Bench<'_> {
         notes.iter().for_each(|note| progress.note(note));
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         let all: Vec<&Ready> = std::iter::once(&ready).chain(&beside).collect();
-        let first = plan.cells[0].experiment.workloads.len();
+        let division = turns::Division::of(plan);
+        // Several may share a server.
+        let server = |side: usize| {
+            let workload = experiment.workloads.get(division.workloads(side).start);
+            workload.map_or(experiment.main_server(), |workload| experiment.server_of(workload))
+        };
         let order = turns::Order::of(plan, turns, experiment.warmup);
         let heard = Arc::new(Heard::default());
-        // Each side with its own parameters, and both with the same random numbers.
+        // Each side with its own parameters, and all with the same random numbers.
         let (seed, stop) = (self.seed, self.stop);
         let scripts = |lexis: &dyn Fn(&str) -> Lexis| {
-            let names: Vec<&str> = experiment.server_names().collect();
-            let each = plan.cells.iter().enumerate().map(|(side, cell)| {
-                let server = names.get(side).or(names.first()).copied().unwrap_or_default();
-                workload::scripts(&cell.experiment, seed, |_| lexis(server), stop)
-            });
+            let each = plan.cells.iter().enumerate();
+            let each =
+                each.map(|(side, cell)| workload::scripts(&cell.experiment, seed, |_| lexis(server(side)), stop));
             Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };
         let load = self.load(experiment, servers, &all, scripts, &heard, |load| {
-            turns::take_turns(load, first, experiment.warmup, turns, &order);
+            turns::take_turns(load, &division, experiment.warmup, turns, &order);
             Ok(Part::whole())
         })?;
-        let mut statements = load.statements();
-        let of_second = statements.split_off(first.min(statements.len()));
-        let sides = [
-            (planned, &plan.cells[0], statements),
-            (other, &plan.cells[1], of_second),
-        ];
+        let statements = load.statements();
         let told = RefCell::new(&mut *progress);
-        let mut quiet = [turns::Quiet(&told), turns::Quiet(&told)];
+        let mut quiet: Vec<_> = plan.runs.iter().map(|_| turns::Quiet(&told)).collect();
         let mut recordings = Vec::new();
-        for (side, (sides, quiet)) in sides.into_iter().zip(&mut quiet).enumerate() {
-            let (planned, cell, statements) = sides;
-            let ready = all.get(side).copied().unwrap_or(&ready);
+        for (side, (planned, quiet)) in plan.runs.iter().zip(&mut quiet).enumerate() {
+            let cell = plan.cell_of(planned).ok_or(RunError::NothingPlanned)?;
+            let statements = division.own(side, &statements);
+            let own = all.iter().find(|ready| ready.name == server(side));
+            let ready = own.copied().unwrap_or(&ready);
             let entry = Entry {
                 experiment: &cell.experiment,
                 statements,
@@ -310,21 +310,20 @@ impl Bench<'_> {
                 stop: self.stop,
             };
             let mut recording = RunRecording::open(self.campaign, planned, entry, quiet)?;
-            recording.of_part(side * first);
+            recording.of_part(division.workloads(side).start);
             recordings.push(recording);
         }
-        let [one, other] = recordings.as_mut_slice() else {
-            return Err(RunError::NothingPlanned);
-        };
         let at_most = experiment.measure.unwrap_or_default();
         let mut watch = |known: &Versus, end: Duration| {
             let measured = end.saturating_sub(experiment.warmup);
             told.borrow_mut().versus(known, measured, at_most);
         };
-        let recorders = [one.observer(), other.observer()];
-        let folder = |side: usize| (all.len() == 2).then(|| all[side].database.data_folder()).flatten();
+        let recorders = recordings.iter_mut().map(RunRecording::observer).collect();
+        // On a server that sides share nobody rests.
+        let folders = all.iter().filter(|_| all.len() == plan.cells.len());
+        let folders: Vec<_> = folders.map(|ready| ready.database.data_folder()).collect();
         let observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
-        let mut observer = observer.watching([folder(0), folder(1)]);
+        let mut observer = observer.watching(&folders);
         let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
         let is_over = observer.is_over();
         let (mut versus, blocks) = observer.known();
@@ -359,11 +358,10 @@ impl Bench<'_> {
                 .for_each(|recording| recording.note(format!("{error}.")));
         }
         let closed = recordings.into_iter().enumerate().map(|(side, recording)| {
-            let outcome = turns::outcome_of(side, first, is_known, &outcome);
+            let outcome = turns::outcome_of(side, &division, is_known, &outcome);
             recording.close(&outcome, reason.clone())
         });
-        let closed: Vec<FinishedRun> = closed.collect();
-        closed.try_into().map_err(|_| RunError::NothingPlanned)
+        Ok(closed.collect())
     }
 
     pub(super) fn check_stop(&self) -> Result<(), RunError> {

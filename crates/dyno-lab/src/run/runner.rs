@@ -172,21 +172,21 @@ impl<'a> CampaignRunner<'a> {
         Ok(None)
     }
 
-    /// Makes the runs of both cells, which are measured in turn: both, or neither.
+    /// Makes the runs of all cells, which are measured in turn: all, or none.
     fn in_turns(&mut self, turns: Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
-        let ([first, second], Some(servers)) = (self.plan.runs.as_slice(), self.cells.first()) else {
+        let Some(servers) = self.cells.first() else {
             return Err(RunError::NothingPlanned);
         };
         if self.missing().is_empty() || self.bench.stop.requested() {
             return Ok(None);
         }
-        for planned in [first, second] {
+        for planned in &self.plan.runs {
             self.bench.campaign.set_aside(planned)?;
         }
         let folder = self.bench.campaign.path();
         let mut keep = |versus: &Versus, blocks: &[Block]| versus.write(folder, blocks);
         let runs = self.bench.in_turns(self.plan, turns, servers, &mut keep, progress)?;
-        self.made += 2;
+        self.made += u32::try_from(runs.len()).unwrap_or(u32::MAX);
         let failed = runs.iter().find(|run| run.state != RunState::Complete);
         Ok(failed.and_then(|run| run.failure.clone()))
     }

@@ -30,7 +30,7 @@ pub fn answer(campaign: &Campaign) -> Option<String> {
         return Some(screen::sentence(&screen, campaign));
     }
     match Versus::read(&campaign.path) {
-        Some(versus) => Some(turns::pair(&versus, campaign).sentence()),
+        Some(versus) => Some(turns::answer(&versus, campaign)),
         None => cells::answer(campaign),
     }
 }

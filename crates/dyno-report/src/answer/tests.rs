@@ -26,6 +26,7 @@ fn known(answer: Verdict, ratios: &[(Measure, f64, f64, f64)]) -> Versus {
         block_s: 2.0,
         measured_s: 200.0,
         notes: Vec::new(),
+        further: Vec::new(),
     }
 }
 

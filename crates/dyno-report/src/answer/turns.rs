@@ -1,4 +1,4 @@
-//! What two variants that were measured in turn say about each other.
+//! What variants that were measured in turn say about each other.
 
 use super::cells::{Names, work_of};
 use super::{Known, Pair, interval, name};
@@ -10,6 +10,12 @@ use std::time::Duration;
 pub(crate) fn names(versus: &Versus, campaign: &Campaign) -> [String; 2] {
     let names = Names::of(campaign);
     [&versus.baseline, &versus.candidate].map(|level| names.of_level(&versus.factor, level))
+}
+
+/// What is known of each beside the baseline, a sentence each.
+pub(super) fn answer(versus: &Versus, campaign: &Campaign) -> String {
+    let sentences: Vec<String> = versus.all().map(|one| pair(one, campaign).sentence()).collect();
+    sentences.join(" ")
 }
 
 /// Both beside each other.
@@ -46,18 +52,17 @@ pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
 /// What is known so far, in one line: after this time of at most so long. The servers have no names yet.
 #[must_use]
 pub fn versus_line(versus: &Versus, measured: Duration, at_most: Duration) -> String {
-    let known = versus
-        .ratio(versus.measure)
-        .map_or_else(|| "too early to say".to_owned(), |ratio| interval(known(ratio)));
-    let left = Duration::from_secs(at_most.saturating_sub(measured).as_secs());
     let names = Names::default();
-    let [baseline, candidate] =
-        [&versus.baseline, &versus.candidate].map(|level| names.of_level(&versus.factor, level));
-    format!(
-        "{candidate} beside {baseline}: {} {known}   {} left at most",
-        name(versus.measure),
-        duration(left)
-    )
+    let told = versus.all().map(|one| {
+        let known = one
+            .ratio(one.measure)
+            .map_or_else(|| "too early to say".to_owned(), |ratio| interval(known(ratio)));
+        let [baseline, candidate] = [&one.baseline, &one.candidate].map(|level| names.of_level(&one.factor, level));
+        format!("{candidate} beside {baseline}: {} {known}", name(one.measure))
+    });
+    let told: Vec<String> = told.collect();
+    let left = Duration::from_secs(at_most.saturating_sub(measured).as_secs());
+    format!("{}   {} left at most", told.join("; "), duration(left))
 }
 
 pub(super) fn known(ratio: Ratio) -> Known {

@@ -64,41 +64,34 @@ impl Outcome {
 }
 
 impl Checks {
-    /// Of two variants that were measured in turn. Only what decides can fail.
+    /// Of variants that were measured in turn. Only what decides can fail.
     #[must_use]
     pub fn of_versus(campaign: &Campaign, versus: &Versus, limits: Limits) -> Self {
-        let check = |measure: Measure| {
-            let ratio = versus.ratio(measure);
-            let decides = measure == versus.measure;
-            let outcome = match (decides, versus.answer) {
-                (true, Verdict::Unknown) if limits.unsure => Outcome::Failed,
-                (true, Verdict::Unknown) => Outcome::Undecided,
-                (true, _) if is_worse(versus, limits.worse) => Outcome::Failed,
-                _ => Outcome::Passed,
-            };
-            let found = match ratio {
-                Some(ratio) => format!(
-                    "{} ({} to {})",
-                    change(ratio.ratio),
-                    change(ratio.low),
-                    change(ratio.high)
-                ),
-                None => "too few slices to compare".to_owned(),
-            };
-            (decides || ratio.is_some()).then(|| Check {
-                name: answer::name(measure).to_owned(),
-                found,
-                outcome,
-            })
-        };
         let measures = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
         let record = campaign.record.as_ref();
-        let [baseline, candidate] = answer::names(versus, campaign);
+        let several = !versus.further.is_empty();
+        let named: Vec<[String; 2]> = versus.all().map(|one| answer::names(one, campaign)).collect();
+        let checks = versus.all().zip(&named).flat_map(|(one, [_, candidate])| {
+            let of = if several {
+                format!(" of {candidate}")
+            } else {
+                String::new()
+            };
+            measures.into_iter().filter_map(move |measure| {
+                let check = check_of(one, measure, limits)?;
+                Some(Check {
+                    name: check.name + &of,
+                    ..check
+                })
+            })
+        });
+        let candidates: Vec<&str> = named.iter().map(|[_, candidate]| candidate.as_str()).collect();
+        let baseline = named.first().map_or("", |[baseline, _]| baseline);
         let name = record.map_or_else(|_| campaign.name(), |record| record.experiment.name.clone());
         Self {
-            title: format!("{name}: {candidate} beside {baseline}"),
+            title: format!("{name}: {} beside {baseline}", candidates.join(", ")),
             answer: answer::answer(campaign).unwrap_or_default(),
-            checks: measures.into_iter().filter_map(check).collect(),
+            checks: checks.collect(),
         }
     }
 
@@ -163,6 +156,32 @@ impl Checks {
     }
 }
 
+/// A measure of a variant beside the baseline, if it decides or something is known of it.
+fn check_of(versus: &Versus, measure: Measure, limits: Limits) -> Option<Check> {
+    let ratio = versus.ratio(measure);
+    let decides = measure == versus.measure;
+    let outcome = match (decides, versus.answer) {
+        (true, Verdict::Unknown) if limits.unsure => Outcome::Failed,
+        (true, Verdict::Unknown) => Outcome::Undecided,
+        (true, _) if is_worse(versus, limits.worse) => Outcome::Failed,
+        _ => Outcome::Passed,
+    };
+    let found = match ratio {
+        Some(ratio) => format!(
+            "{} ({} to {})",
+            change(ratio.ratio),
+            change(ratio.low),
+            change(ratio.high)
+        ),
+        None => "too few slices to compare".to_owned(),
+    };
+    (decides || ratio.is_some()).then(|| Check {
+        name: answer::name(measure).to_owned(),
+        found,
+        outcome,
+    })
+}
+
 /// By how much the mean changed, and between what that lies.
 fn between(compared: &MeasureComparison) -> String {
     let interval = compared.interval.filter(|interval| !interval.within_a_run);
@@ -210,6 +229,7 @@ mod tests {
             block_s: 2.0,
             measured_s: 20.0,
             notes: Vec::new(),
+            further: Vec::new(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The part of a report that says what two variants measured in turn say about each other.
+//! The part of a report that says what variants measured in turn say about each other.
 
 use super::model::{Figure, FigureData, Lane, Mark, MarkKind, Section, Series, Span, SpanKind, Table, Timeline, Value};
 use super::parts::{figure, paragraph, section, table};
@@ -8,13 +8,36 @@ use crate::answer::{change as signed, name, names};
 use dyno_archive::{Block, Campaign, Versus};
 
 /// How the figures came about.
-const HOW: &str = "Both were up at the same time, and the load went to one or the other in slices, in blocks of four \
+const HOW: &str = "All were up at the same time, and the load went to one or another in slices, in blocks of two for each \
                    whose order was drawn; the begin of each slice does not count. Each ratio is of slices next to each \
                    other. Its interval holds at 95 % whenever it is looked at, so measuring could end as soon as it \
                    was known what was asked.";
 
-/// Every ratio.
+/// Every ratio of each variant.
 pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
+    let blocks = versus.blocks(&campaign.path);
+    let each = versus.all().zip(2..).flat_map(|(one, variant)| {
+        let names = names(one, campaign);
+        let own = blocks.iter().filter(|block| block.variant == variant);
+        let course = course(
+            one,
+            &own.collect::<Vec<_>>(),
+            names.each_ref().map(String::as_str),
+            variant,
+        );
+        table(ratios(one, &names)).into_iter().chain(figure(course))
+    });
+    let several = (!versus.further.is_empty()).then(|| paragraph(SEVERAL));
+    let notes = versus.notes.iter().map(paragraph);
+    let blocks = each.chain(notes).chain([paragraph(HOW)]).chain(several);
+    section("versus", "Verdict", blocks.collect())
+}
+
+/// What intervals of several variants are.
+const SEVERAL: &str = "Each variant is compared with the first. What decides has intervals so wide that all of them \
+                       together hold at 95 %.";
+
+fn ratios(versus: &Versus, [baseline, candidate]: &[String; 2]) -> Table {
     let change = |ratio: f64| Value::Number(((ratio - 1.0) * 1e4).round() / 100.0);
     let rows = versus.ratios.iter().map(|ratio| {
         let ends = [ratio.ratio, ratio.low, ratio.high].map(change);
@@ -26,16 +49,11 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
         number("at least", "%"),
         number("at most", "%"),
     ];
-    let [baseline, candidate] = names(versus, campaign);
-    let ratios = Table {
+    Table {
         caption: format!("{candidate} beside {baseline}"),
         columns,
         rows: rows.collect(),
-    };
-    let notes = versus.notes.iter().map(paragraph);
-    let course = figure(course(versus, &versus.blocks(&campaign.path), [&baseline, &candidate]));
-    let blocks = table(ratios).into_iter().chain(course).chain(notes);
-    section("versus", "Verdict", blocks.chain([paragraph(HOW)]).collect())
+    }
 }
 
 /// More points would not be seen.
@@ -43,9 +61,9 @@ const MOST_POINTS: usize = 600;
 
 /// What was known after each block of what decides: the change in percent with its interval, beside no difference and
 /// the least that matters. `None` as long as nothing is known.
-fn course(versus: &Versus, blocks: &[Block], [baseline, candidate]: [&str; 2]) -> Option<Figure> {
+fn course(versus: &Versus, blocks: &[&Block], [baseline, candidate]: [&str; 2], variant: usize) -> Option<Figure> {
     let first = blocks.iter().position(|block| block.known.is_some())?;
-    let known: Vec<&Block> = blocks[first..].iter().collect();
+    let known = &blocks[first..];
     let each = known.len().div_ceil(MOST_POINTS);
     // The last block of each step, so that the last of all is always there.
     let mut shown: Vec<&Block> = known.rchunks(each).filter_map(|step| step.last().copied()).collect();
@@ -94,7 +112,10 @@ fn course(versus: &Versus, blocks: &[Block], [baseline, candidate]: [&str; 2]) -
         ..Lane::default()
     };
     Some(Figure {
-        id: "versus-course".to_owned(),
+        id: match variant {
+            2 => "versus-course".to_owned(),
+            variant => format!("versus-course-{variant}"),
+        },
         title: format!("What was known of {candidate} beside {baseline}, over time"),
         caption: format!(
             "The change of {measure} from {baseline} to {candidate} as it was known after each block of slices, with \
@@ -117,7 +138,7 @@ fn course(versus: &Versus, blocks: &[Block], [baseline, candidate]: [&str; 2]) -
             marks: blocks
                 .iter()
                 .filter(|block| !block.idle_busy.is_empty())
-                .map(disturbed)
+                .map(|block| disturbed(block))
                 .collect(),
         }),
     })
@@ -153,6 +174,7 @@ mod tests {
             block_s: 2.0,
             measured_s: 2.0 * blocks as f64,
             notes: Vec::new(),
+            further: Vec::new(),
         }
     }
 
@@ -166,6 +188,7 @@ mod tests {
         };
         let block = |number: usize| Block {
             end_s: 10.0 + 2.0 * number as f64,
+            variant: 2,
             candidate_outside: false,
             block_ratio: Some(1.1),
             each: None,
@@ -176,7 +199,7 @@ mod tests {
     }
 
     fn lane(blocks: &[Block]) -> Option<Lane> {
-        let figure = course(&versus(blocks.len()), blocks, ["A", "B"])?;
+        let figure = course(&versus(blocks.len()), &blocks.iter().collect::<Vec<_>>(), ["A", "B"], 2)?;
         match figure.data {
             FigureData::Timeline(mut timeline) => timeline.lanes.pop(),
             _ => None,

@@ -152,8 +152,8 @@ pub struct VersusArguments {
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
 
-    /// What differs: one of these with two values, the first of which is the baseline, for example
-    /// --set target=embedded:17,embedded:18; others with one value hold for both
+    /// What differs: one of these with two values or more, the first of which is the baseline, for example
+    /// --set target=embedded:17,embedded:18; others with one value hold for all
     #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment, required = true)]
     pub set: Vec<(String, String)>,
 

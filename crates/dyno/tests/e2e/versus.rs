@@ -95,6 +95,37 @@ fn a_slower_variant_is_told_as_soon_as_it_is_known() {
 }
 
 #[test]
+fn several_variants_are_each_told_beside_the_first() {
+    let (desk, database) = (desk(), database_alone("e2e_versus_several"));
+    let words = "--set ms=4,2,16 --at-most 2m --fail-if-worse 5%";
+    versus(&desk, &database.target(), words)
+        .expect(3)
+        .shows("ms = 2 is ")
+        .shows(" % faster than ms = 4 on waiting (")
+        .shows("ms = 16 is ")
+        .shows(" % slower than ms = 4 on waiting (");
+    let known = known(&desk);
+    let further = known["further"].as_array().unwrap();
+    let told = [&known, &further[0]].map(|one| [&one["baseline"], &one["candidate"], &one["answer"]]);
+    assert_eq!(told, [["4", "2", "higher"], ["4", "16", "lower"]]);
+    let runs = run_folders(&desk.archive());
+    let blocks = fs::read_to_string(runs[0].0.parent().unwrap().join("versus.csv")).unwrap();
+    let of = |variant: &str| blocks.lines().filter(|line| line.ends_with(variant)).count();
+    assert_eq!((of(",2"), runs.len()), (of(",3"), 3));
+    for run in &runs {
+        assert_eq!(run.state(), "complete");
+        // Two slices a block are its own.
+        let measured = run.rows("intervals.csv");
+        let measured = measured.iter().filter(|row| row["phase"] == "measure");
+        assert_eq!(measured.count(), 2 * of(",2"));
+        let record = run.record();
+        let tps = record["summary"]["workloads"][0]["tps"].as_f64().unwrap();
+        let ms: f64 = record["cell"]["ms"].as_str().unwrap().parse().unwrap();
+        assert!(tps < 1.05 * 2_000.0 / ms, "{tps} with {ms} ms");
+    }
+}
+
+#[test]
 fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
     let (desk, home) = (desk(), Home::new());
     let words = "versus waiting.toml --slice 100ms --set work_mem=4MB,8MB --detect 60% --at-most 30s --fail-if-unsure";
@@ -133,7 +164,7 @@ fn a_server_that_is_busy_though_at_rest_is_told() {
     let known = known(&desk);
     let note = known["notes"][0].as_str().unwrap();
     assert!(
-        note.contains("the server whose turn it was not was busy: clients in "),
+        note.contains("a server whose turn it was not was busy: clients in "),
         "{note}"
     );
     let run = run_folders(&desk.archive()).remove(0);

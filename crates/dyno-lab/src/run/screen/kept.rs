@@ -175,12 +175,14 @@ mod tests {
             block_s: 2.0,
             measured_s: 20.0,
             notes: Vec::new(),
+            further: Vec::new(),
         }
     }
 
     /// Blocks of a pair whose variant does `ratio` times as much, and one in which a side did nothing.
     fn blocks(ratio: f64) -> Vec<Block> {
         let block = |number: usize| Block {
+            variant: 1,
             end_s: 2.0 * number as f64,
             candidate_outside: false,
             block_ratio: None,

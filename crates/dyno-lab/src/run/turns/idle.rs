@@ -12,9 +12,9 @@ const BUSY: f64 = 0.05;
 /// The system counts CPU time in ticks of this length: a single one says nothing.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Watches the servers of two sides, which are on this machine.
+/// Watches the servers of all sides, which are on this machine.
 pub(super) struct Idle {
-    servers: [WorkingIn; 2],
+    servers: Vec<WorkingIn>,
     /// How many slices were watched.
     slices: usize,
     /// In how many slices what was the greatest part of the work.
@@ -23,12 +23,13 @@ pub(super) struct Idle {
 
 impl Idle {
     /// `None` unless each side has a server of its own here, with its data in one of these folders.
-    pub fn new(folders: [Option<&Path>; 2]) -> Option<Self> {
-        let [Some(first), Some(second)] = folders.map(|folder| WorkingIn::new(folder?).ok()) else {
+    pub fn new(folders: &[Option<&Path>]) -> Option<Self> {
+        if folders.is_empty() {
             return None;
-        };
+        }
+        let servers = folders.iter().map(|folder| WorkingIn::new((*folder)?).ok());
         Some(Self {
-            servers: [first, second],
+            servers: servers.collect::<Option<_>>()?,
             slices: 0,
             busy: BTreeMap::new(),
         })
@@ -36,13 +37,19 @@ impl Idle {
 
     /// What counts of a slice of this side begins.
     pub fn begins(&mut self, side: usize) {
-        self.servers[1 - side].read();
+        self.others(side).for_each(|server| drop(server.read()));
     }
 
-    /// It is over, after so long: what the other side's server did for the most part, if it was busy.
+    fn others(&mut self, side: usize) -> impl Iterator<Item = &mut WorkingIn> {
+        let all = self.servers.iter_mut().enumerate();
+        all.filter(move |(other, _)| *other != side).map(|(_, server)| server)
+    }
+
+    /// It is over, after so long: what the others' servers did for the most part, if they were busy.
     pub fn ends(&mut self, side: usize, lasted: Duration) -> Option<String> {
         self.slices += 1;
-        let work = most(&self.servers[1 - side].read(), lasted)?;
+        let worked: Vec<Worked> = self.others(side).flat_map(WorkingIn::read).collect();
+        let work = most(&worked, lasted)?;
         *self.busy.entry(work.clone()).or_default() += 1;
         Some(work)
     }
@@ -57,7 +64,7 @@ impl Idle {
             .collect();
         (busy > 0).then(|| {
             format!(
-                "In {busy} of {} slices the server whose turn it was not was busy: {}.",
+                "In {busy} of {} slices a server whose turn it was not was busy: {}.",
                 self.slices,
                 each.join(", ")
             )
@@ -97,7 +104,7 @@ mod tests {
     #[test]
     fn all_slices_are_summed_up() {
         let folder = tempfile::tempdir().unwrap();
-        let mut idle = Idle::new([Some(folder.path()); 2]).unwrap();
+        let mut idle = Idle::new(&[Some(folder.path()); 2]).unwrap();
         idle.begins(0);
         assert_eq!(idle.ends(0, Duration::from_millis(400)), None);
         assert_eq!(idle.said(), None);
@@ -105,8 +112,8 @@ mod tests {
         idle.busy = [("checkpointer".to_owned(), 5), ("autovacuum worker".to_owned(), 2)].into();
         assert_eq!(
             idle.said().unwrap(),
-            "In 7 of 120 slices the server whose turn it was not was busy: autovacuum worker in 2, checkpointer in 5."
+            "In 7 of 120 slices a server whose turn it was not was busy: autovacuum worker in 2, checkpointer in 5."
         );
-        assert!(Idle::new([Some(folder.path()), None]).is_none());
+        assert!(Idle::new(&[Some(folder.path()), None]).is_none());
     }
 }

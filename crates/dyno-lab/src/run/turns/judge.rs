@@ -1,6 +1,6 @@
-//! What the slices of two sides say about each other, block by block.
+//! What the slices of all sides say about each other, block by block: of each beside the first.
 
-use super::sequence::{BLOCK, Sequence};
+use super::sequence::Sequence;
 use dyno_archive::plan::Levels;
 use dyno_archive::{Block, Measure, Ratio, Turns, Verdict, Versus};
 use dyno_record::LatencyHistogram;
@@ -38,7 +38,7 @@ impl Done {
     }
 }
 
-/// Judges two sides.
+/// Judges all sides beside the first.
 pub(super) struct Judge {
     turns: Turns,
     sequence: Sequence,
@@ -47,11 +47,20 @@ pub(super) struct Judge {
     slices: Vec<(usize, [f64; 4])>,
     /// What servers did in it whose turn it was not.
     idle_busy: Vec<String>,
+    /// From which block on slices are longer, and how many times; those before are pilots.
+    longer: Option<(usize, u32)>,
+    /// Of each side but the first, what is known of it.
+    candidates: Vec<Candidate>,
+    /// How many blocks are over.
+    blocks: usize,
+}
+
+/// A side that is compared with the first.
+#[derive(Default)]
+struct Candidate {
     /// The pilots' ratios.
     pilots: Vec<[f64; 4]>,
     compared: Option<[Paired; 4]>,
-    /// From which block on slices are longer, and how many times; those before are pilots.
-    longer: Option<(usize, u32)>,
     blocks: Vec<Block>,
     left_out: usize,
 }
@@ -62,29 +71,28 @@ impl Judge {
     pub fn new(turns: Turns, sequence: Sequence, open: bool) -> Self {
         Self {
             turns,
-            sequence,
             decides: if open { Measure::P95 } else { Measure::Throughput },
             slices: Vec::new(),
             idle_busy: Vec::new(),
-            pilots: Vec::new(),
-            compared: None,
             longer: None,
-            blocks: Vec::new(),
-            left_out: 0,
+            candidates: (1..sequence.sides()).map(|_| Candidate::default()).collect(),
+            blocks: 0,
+            sequence,
         }
     }
 
     /// Takes the `slice` that is over.
     pub fn slice(&mut self, slice: usize, done: &Done, end: Duration) {
-        if slice.is_multiple_of(BLOCK) {
+        let block = self.sequence.block();
+        if slice.is_multiple_of(block) {
             self.slices.clear();
             self.idle_busy.clear();
         }
         self.idle_busy.extend(done.idle_busy.clone());
         self.slices
             .push((self.sequence.side(slice), MEASURES.map(|measure| done.figure(measure))));
-        if slice % BLOCK == BLOCK - 1 {
-            self.block(slice / BLOCK, end);
+        if slice % block == block - 1 {
+            self.block(slice / block, end);
         }
     }
 
@@ -92,49 +100,124 @@ impl Judge {
     pub fn lengthen(&mut self, sequence: Sequence, block: usize, factor: u32) {
         self.sequence = sequence;
         self.longer = Some((block, factor));
-        self.compared = None;
+        self.candidates
+            .iter_mut()
+            .for_each(|candidate| candidate.compared = None);
     }
 
     fn block(&mut self, number: usize, end: Duration) {
-        let of = |side: usize, measure: usize| {
-            let mut figures = self.slices.iter().filter(|(its, _)| *its == side);
-            let mut next = || figures.next().map_or(0.0, |(_, figures)| figures[measure]);
-            [next(), next()]
-        };
-        let each: Option<Vec<f64>> = (0..MEASURES.len())
-            .map(|index| block(of(0, index), of(1, index)))
-            .collect();
-        let ratios: Option<[f64; 4]> = each.and_then(|each| each.try_into().ok());
-        let before = self.compared.is_none();
+        self.blocks = number + 1;
+        let several = self.candidates.len();
+        // What comes of few transactions is less in longer slices.
+        let shrunk = self.longer.map_or(1.0, |(_, factor)| f64::from(factor).sqrt());
+        for (candidate, side) in self.candidates.iter_mut().zip(1..) {
+            let of = |side: usize, measure: usize| {
+                let mut figures = self.slices.iter().filter(|(its, _)| *its == side);
+                let mut next = || figures.next().map_or(0.0, |(_, figures)| figures[measure]);
+                [next(), next()]
+            };
+            let each: Option<Vec<f64>> = (0..MEASURES.len())
+                .map(|index| block(of(0, index), of(side, index)))
+                .collect();
+            let ratios: Option<[f64; 4]> = each.and_then(|each| each.try_into().ok());
+            let was_pilot = candidate.compared.is_none();
+            candidate.add(ratios);
+            let are_enough = match self.longer {
+                None => candidate.pilots.len() == PILOTS,
+                Some((block, _)) => number + 1 == block,
+            };
+            if was_pilot && are_enough {
+                candidate.begin(shrunk, several);
+            }
+            let decides = place(self.decides);
+            candidate.blocks.push(Block {
+                end_s: end.as_secs_f64(),
+                variant: side + 1,
+                candidate_outside: self.sequence.is_outside(number, side),
+                block_ratio: ratios.filter(|_| !was_pilot).map(|ratios| ratios[decides].exp()),
+                each: ratios.map(|ratios| ratios.map(f64::exp)),
+                known: candidate.ratio(self.decides),
+                idle_busy: self.idle_busy.join("; "),
+            });
+        }
+    }
+
+    /// Whether all that was asked is known.
+    pub fn is_decided(&self) -> bool {
+        let mut all = self.candidates.iter();
+        all.all(|candidate| candidate.answer(self.decides, self.turns.detect) != Verdict::Unknown)
+    }
+
+    /// What is known so far, of sides with these levels of `factor`, and how it came about.
+    pub fn known(&self, factor: &str, levels: &[Levels]) -> (Versus, Vec<Block>) {
+        let mut all = self.candidates.iter().zip(1..).map(|(candidate, side)| {
+            let level = |side: usize| levels.get(side).and_then(|levels| levels.get(factor)).cloned();
+            Versus {
+                factor: factor.to_owned(),
+                baseline: level(0).unwrap_or_default(),
+                candidate: level(side).unwrap_or_default(),
+                ..self.of(candidate)
+            }
+        });
+        let mut versus = all.next().unwrap_or_else(|| self.of(&Candidate::default()));
+        versus.further = all.collect();
+        let blocks = self.candidates.iter().flat_map(|candidate| &candidate.blocks);
+        (versus, blocks.cloned().collect())
+    }
+
+    fn of(&self, candidate: &Candidate) -> Versus {
+        let compared = candidate
+            .compared
+            .as_ref()
+            .map(|compared| &compared[place(self.decides)]);
+        let blocks = compared.map_or(0, Paired::blocks);
+        let answer = candidate.answer(self.decides, self.turns.detect);
+        let needed = compared.filter(|_| answer == Verdict::Unknown);
+        let needed = needed.and_then(|paired| paired.blocks_for(self.turns.detect));
+        let measured = self.blocks * self.sequence.block();
+        Versus {
+            factor: String::new(),
+            baseline: String::new(),
+            candidate: String::new(),
+            detect: self.turns.detect,
+            measure: self.decides,
+            answer,
+            ratios: MEASURES
+                .into_iter()
+                .filter_map(|measure| candidate.ratio(measure))
+                .collect(),
+            blocks,
+            left_out: candidate.left_out,
+            more_blocks: needed.map(|needed| needed.saturating_sub(blocks).max(1)),
+            block_s: self.sequence.length(measured).as_secs_f64() * self.sequence.block() as f64,
+            measured_s: self.sequence.start_of(measured).as_secs_f64(),
+            notes: Vec::new(),
+            further: Vec::new(),
+        }
+    }
+}
+
+impl Candidate {
+    /// Takes the ratios of a block; `None`: one of the two did nothing in it.
+    fn add(&mut self, ratios: Option<[f64; 4]>) {
         match (ratios, &mut self.compared) {
             (None, _) => self.left_out += 1,
             (Some(ratios), Some(compared)) => compared
                 .iter_mut()
                 .zip(ratios)
                 .for_each(|(paired, ratio)| paired.add(ratio)),
-            (Some(ratios), None) => {
-                self.pilots.push(ratios);
-            }
+            (Some(ratios), None) => self.pilots.push(ratios),
         }
-        let are_enough = match self.longer {
-            None => self.pilots.len() == PILOTS,
-            Some((block, _)) => number + 1 == block,
-        };
-        if before && are_enough {
-            self.compared = Some([0, 1, 2, 3].map(|measure| Paired::new(self.spread(measure))));
-        }
-        let decides = self.place(self.decides);
-        self.blocks.push(Block {
-            end_s: end.as_secs_f64(),
-            candidate_outside: self.sequence.second_outside(number),
-            block_ratio: ratios.filter(|_| !before).map(|ratios| ratios[decides].exp()),
-            each: ratios.map(|ratios| ratios.map(f64::exp)),
-            known: self.ratio(self.decides),
-            idle_busy: self.idle_busy.join("; "),
-        });
     }
 
-    /// About how much blocks scatter, as the pilots do around their mean; `NaN` if they do not say.
+    /// From now on blocks count, which scatter less than the pilots by the factor `shrunk`; it is one of `several`
+    /// comparisons.
+    fn begin(&mut self, shrunk: f64, several: usize) {
+        let spread = [0, 1, 2, 3].map(|measure| self.spread(measure) / shrunk);
+        self.compared = Some(spread.map(|spread| Paired::of_several(spread, several)));
+    }
+
+    /// About how much the pilots scatter around their mean; `NaN` if they do not say.
     fn spread(&self, measure: usize) -> f64 {
         if self.pilots.len() < 2 {
             return f64::NAN;
@@ -143,17 +226,11 @@ impl Judge {
         let mean = self.pilots.iter().map(|ratios| ratios[measure]).sum::<f64>() / count;
         let squares = self.pilots.iter().map(|ratios| (ratios[measure] - mean).powi(2));
         // Few of them may be alike by chance.
-        let spread = (squares.sum::<f64>() / (count - 1.0)).sqrt().max(0.01);
-        // What comes of few transactions is less in longer slices.
-        spread / self.longer.map_or(1.0, |(_, factor)| f64::from(factor).sqrt())
-    }
-
-    fn place(&self, measure: Measure) -> usize {
-        MEASURES.iter().position(|other| *other == measure).unwrap_or_default()
+        (squares.sum::<f64>() / (count - 1.0)).sqrt().max(0.01)
     }
 
     fn ratio(&self, measure: Measure) -> Option<Ratio> {
-        let estimate = self.compared.as_ref()?[self.place(measure)].estimate()?;
+        let estimate = self.compared.as_ref()?[place(measure)].estimate()?;
         Some(Ratio {
             measure,
             ratio: estimate.value,
@@ -163,50 +240,22 @@ impl Judge {
     }
 
     /// What is known of what decides.
-    pub fn answer(&self) -> Verdict {
-        let Some(compared) = &self.compared else {
-            return Verdict::Unknown;
-        };
-        let paired = &compared[self.place(self.decides)];
-        if paired.blocks() < FEWEST {
-            return Verdict::Unknown;
-        }
-        match paired.answer(self.turns.detect) {
-            Answer::Higher => Verdict::Higher,
-            Answer::Lower => Verdict::Lower,
-            Answer::Same => Verdict::Same,
-            Answer::Unknown => Verdict::Unknown,
+    fn answer(&self, decides: Measure, detect: f64) -> Verdict {
+        let paired = self.compared.as_ref().map(|compared| &compared[place(decides)]);
+        match paired
+            .filter(|paired| paired.blocks() >= FEWEST)
+            .map(|paired| paired.answer(detect))
+        {
+            Some(Answer::Higher) => Verdict::Higher,
+            Some(Answer::Lower) => Verdict::Lower,
+            Some(Answer::Same) => Verdict::Same,
+            Some(Answer::Unknown) | None => Verdict::Unknown,
         }
     }
+}
 
-    /// What is known so far, of these two levels of `factor`, and how it came about.
-    pub fn known(&self, factor: &str, levels: [&Levels; 2]) -> (Versus, Vec<Block>) {
-        let level = |levels: &Levels| levels.get(factor).cloned().unwrap_or_default();
-        let compared = self
-            .compared
-            .as_ref()
-            .map(|compared| &compared[self.place(self.decides)]);
-        let blocks = compared.map_or(0, Paired::blocks);
-        let answer = self.answer();
-        let needed = compared.filter(|_| answer == Verdict::Unknown);
-        let needed = needed.and_then(|paired| paired.blocks_for(self.turns.detect));
-        let versus = Versus {
-            factor: factor.to_owned(),
-            baseline: level(levels[0]),
-            candidate: level(levels[1]),
-            detect: self.turns.detect,
-            measure: self.decides,
-            answer,
-            ratios: MEASURES.into_iter().filter_map(|measure| self.ratio(measure)).collect(),
-            blocks,
-            left_out: self.left_out,
-            more_blocks: needed.map(|needed| needed.saturating_sub(blocks).max(1)),
-            block_s: self.sequence.length(self.blocks.len() * BLOCK).as_secs_f64() * BLOCK as f64,
-            measured_s: self.sequence.start_of(self.blocks.len() * BLOCK).as_secs_f64(),
-            notes: Vec::new(),
-        };
-        (versus, self.blocks.clone())
-    }
+fn place(measure: Measure) -> usize {
+    MEASURES.iter().position(|other| *other == measure).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -216,6 +265,10 @@ mod tests {
     const SLICE: Duration = Duration::from_millis(500);
 
     fn judge(open: bool) -> Judge {
+        judge_of(open, 2)
+    }
+
+    fn judge_of(open: bool, sides: u8) -> Judge {
         let turns = Turns {
             slice: SLICE,
             may_grow: false,
@@ -223,7 +276,7 @@ mod tests {
         };
         Judge::new(
             turns,
-            Sequence::new(Duration::ZERO, SLICE, Duration::from_secs(400), 7),
+            Sequence::new(Duration::ZERO, SLICE, Duration::from_secs(400), 7, sides),
             open,
         )
     }
@@ -242,7 +295,7 @@ mod tests {
     /// Slices until it is known, at most 800: how many, and what is known. The second side does `ratio` times as much.
     fn decided(mut judge: Judge, ratio: f64) -> (usize, Versus) {
         let mut slice = 0;
-        while slice < 800 && judge.answer() == Verdict::Unknown {
+        while slice < 800 && !judge.is_decided() {
             // The machine wanders.
             let speed = 1_000.0 + 300.0 * (slice as f64 / 9.0).sin() + (slice * 7919 % 101) as f64;
             let own = if judge.sequence.side(slice) == 1 { ratio } else { 1.0 };
@@ -251,8 +304,8 @@ mod tests {
             slice += 1;
         }
         let levels = ["14", "18"].map(|level| Levels::from([("target".to_owned(), level.to_owned())]));
-        let (versus, blocks) = judge.known("target", [&levels[0], &levels[1]]);
-        assert_eq!(blocks.len(), slice / BLOCK);
+        let (versus, blocks) = judge.known("target", &levels);
+        assert_eq!(blocks.len(), slice / 4);
         (slice, versus)
     }
 
@@ -266,6 +319,29 @@ mod tests {
         assert_eq!((versus.baseline.as_str(), versus.candidate.as_str()), ("14", "18"));
         let latency = versus.ratio(Measure::P99).expect("a ratio");
         assert!(latency.high < 1.0, "{latency:?}");
+    }
+
+    #[test]
+    fn each_of_several_is_told_beside_the_first() {
+        let mut judge = judge_of(false, 3);
+        let mut slice = 0;
+        while slice < 600 && !judge.is_decided() {
+            let side = judge.sequence.side(slice);
+            let speed = 1_000.0 + 300.0 * (slice as f64 / 9.0).sin() + (slice * 7919 % 101) as f64;
+            let own = [1.0, 1.2, 0.8][side];
+            let end = SLICE * (slice as u32 + 1);
+            judge.slice(slice, &done((speed * own) as u64, (1e9 / (speed * own)) as u64), end);
+            slice += 1;
+        }
+        let levels = ["14", "16", "18"].map(|level| Levels::from([("target".to_owned(), level.to_owned())]));
+        let (versus, blocks) = judge.known("target", &levels);
+        let told: Vec<_> = versus
+            .all()
+            .map(|one| (one.baseline.as_str(), one.candidate.as_str(), one.answer))
+            .collect();
+        assert_eq!(told, [("14", "16", Verdict::Higher), ("14", "18", Verdict::Lower)]);
+        assert!(slice < 600 && slice.is_multiple_of(6), "{slice}");
+        assert_eq!(blocks.iter().filter(|block| block.variant == 3).count(), slice / 6);
     }
 
     #[test]
@@ -287,7 +363,7 @@ mod tests {
             judge.slice(slice, &done(0, 1), SLICE);
         }
         let levels = Levels::new();
-        let (versus, blocks) = judge.known("target", [&levels, &levels]);
+        let (versus, blocks) = judge.known("target", &[levels.clone(), levels]);
         assert_eq!((versus.left_out, versus.blocks, blocks.len()), (2, 0, 2));
         assert_eq!(versus.answer, Verdict::Unknown);
     }

@@ -18,14 +18,14 @@ const SHARE: f64 = 0.02;
 const MOST: u32 = 10;
 
 /// What the first slices were like.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Length {
     /// Of each side, by how many transactions each part differs from the last part of its slice.
-    differences: [[Running; PARTS as usize]; 2],
+    differences: Vec<[Running; PARTS as usize]>,
     /// How many transactions the last part had.
-    last: [Running; 2],
+    last: Vec<Running>,
     /// How many the parts had that count, all together.
-    counted: [Running; 2],
+    counted: Vec<Running>,
 }
 
 /// Why slices are to be longer.
@@ -38,6 +38,15 @@ pub(super) enum Reason {
 }
 
 impl Length {
+    /// Nothing seen yet of so many sides.
+    pub fn new(sides: usize) -> Self {
+        Self {
+            differences: vec![Default::default(); sides],
+            last: vec![Running::new(); sides],
+            counted: vec![Running::new(); sides],
+        }
+    }
+
     /// Takes a slice of this side: how many transactions were complete in each of its parts.
     pub fn add(&mut self, side: usize, parts: &[u64]) {
         let Some(last) = parts.last().map(|count| *count as f64) else {
@@ -52,10 +61,10 @@ impl Length {
 
     /// How many times as long slices have to be, from 1 to [`MOST`], and why.
     pub fn factor(&self) -> (u32, Option<Reason>) {
-        let transactions = [0, 1].map(|side| self.counted[side].mean().unwrap_or(0.0));
-        let fewest = transactions[0].min(transactions[1]);
+        let transactions = self.counted.iter().map(|counted| counted.mean().unwrap_or(0.0));
+        let fewest = transactions.reduce(f64::min).unwrap_or(0.0);
         let for_transactions = (FEW / fewest).ceil().clamp(1.0, f64::from(MOST)) as u32;
-        let settled = self.settled(0).max(self.settled(1));
+        let settled = (0..self.last.len()).map(|side| self.settled(side)).max().unwrap_or(CUT);
         let for_settling = match settled + 1 {
             // That its level was reached by the end is not known.
             PARTS => MOST,
@@ -113,7 +122,7 @@ mod tests {
     /// Sixteen slices of two sides on a machine that wanders; `shape` is the throughput of each part.
     fn seen(transactions: f64, shape: [f64; PARTS as usize]) -> (u32, Option<Reason>) {
         let mut random = Rng::with_seed(5);
-        let mut length = Length::default();
+        let mut length = Length::new(2);
         for slice in 0..16 {
             let speed = transactions * (1.0 + 0.2 * (f64::from(slice) / 2.0).sin());
             let parts = shape.map(|share| (speed * share * (0.97 + 0.06 * random.f64())).round() as u64);
@@ -138,7 +147,7 @@ mod tests {
             "{reason:?}"
         );
         assert_eq!(seen(0.0, [1.0; 5]), (MOST, Some(Reason::Few(0.0))));
-        assert_eq!(Length::default().factor(), (MOST, Some(Reason::Few(0.0))));
+        assert_eq!(Length::new(2).factor(), (MOST, Some(Reason::Few(0.0))));
     }
 
     #[test]
@@ -158,7 +167,7 @@ mod tests {
         let mut random = Rng::with_seed(9);
         let mut count = || 80 + (0..40).filter(|_| random.bool()).count() as u64;
         let longer = (0..1_000).filter(|_| {
-            let mut length = Length::default();
+            let mut length = Length::new(2);
             for slice in 0..16 {
                 length.add(slice % 2, &[count(), count(), count(), count(), count()]);
             }

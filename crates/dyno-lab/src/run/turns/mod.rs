@@ -1,8 +1,8 @@
-//! Two cells measured in turn, as one load: both servers are up and all clients connected, and the load goes to one
-//! side or the other, in slices of half a second or so, until it is known which of them does more.
+//! Two cells or more measured in turn, as one load: all servers are up and all clients connected, and the load goes to
+//! one side or another, in slices of half a second or so, until it is known of each whether it does more than the first.
 //!
 //! What one side did in its slices is kept as a run of its own, with intervals of what counts of each slice, so that
-//! everything that reads runs reads these. What both say about each other is kept beside them.
+//! everything that reads runs reads these. What they say about each other is kept beside them.
 
 mod differences;
 mod idle;
@@ -17,29 +17,32 @@ pub(super) use together::one;
 
 use super::{Progress, Recorder};
 use dyno_archive::plan::{Levels, Plan};
-use dyno_archive::{Block, Turns, Verdict, Versus};
+use dyno_archive::{Block, Turns, Versus};
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage, Steering};
 use dyno_load::LoadPlan;
-use dyno_record::{Interval, Recording};
+use dyno_record::Interval;
 use idle::Idle;
 use judge::{Done, Judge};
 use length::Length;
 use sequence::{CUT, PARTS, Sequence};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// With more variants a block takes long, and all their servers have to be up.
+const MOST: usize = 8;
+
 /// Why two cells cannot be measured in turn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnsError {
-    /// There is another number of them.
+    /// Several factors are varied.
     #[error(
-        "two variants are measured in turn, but {} make {cells}: give one factor two values and every other one; \
-         several things that are to differ together can be the levels of one factor ([factors.profile] in the file)",
+        "the variants that are measured in turn differ in one factor, but {} make {cells} cells: give every other factor \
+         one value; several things that are to differ together can be the levels of one factor ([factors.profile] in the file)",
         factors.join(" and ")
     )]
-    NotTwo {
+    Several {
         /// How many.
         cells: usize,
         /// What makes them: `the 3 values of clients`.
@@ -56,6 +59,12 @@ pub enum TurnsError {
     Unsuitable {
         /// What is in the way.
         why: &'static str,
+    },
+    /// There are too many.
+    #[error("at most {MOST} variants are measured in turn, and these are {cells}: leave out some values")]
+    TooMany {
+        /// How many.
+        cells: usize,
     },
     /// Both would have to be on one server.
     #[error(
@@ -76,19 +85,47 @@ pub enum TurnsError {
     },
 }
 
-/// Gives the workloads of `load` their turns; those from `first_of_second` on are of the second side.
-pub(super) fn take_turns(
-    load: &mut LoadPlan,
-    first_of_second: usize,
-    warmup: Duration,
-    turns: Turns,
-    sequence: &Order,
-) {
-    // Both warm up, in turn as well.
+/// Which workloads of the load are those of each side: one side after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Division(Vec<Range<usize>>);
+
+impl Division {
+    /// That of a plan in turns.
+    pub fn of(plan: &Plan) -> Self {
+        let each = plan.cells.iter().scan(0, |before, cell| {
+            let begin = *before;
+            *before += cell.experiment.workloads.len();
+            Some(begin..*before)
+        });
+        Self(each.collect())
+    }
+
+    /// The workloads of a side.
+    pub fn workloads(&self, side: usize) -> Range<usize> {
+        self.0.get(side).cloned().unwrap_or_default()
+    }
+
+    /// Whose a workload is.
+    fn side(&self, workload: usize) -> usize {
+        let side = self.0.iter().position(|workloads| workloads.contains(&workload));
+        side.unwrap_or_default()
+    }
+
+    /// What there is of a side among what there is of each workload.
+    pub fn own<T: Clone>(&self, side: usize, all: &[T]) -> Vec<T> {
+        let Range { start, end } = self.workloads(side);
+        all.iter().take(end).skip(start).cloned().collect()
+    }
+}
+
+/// Gives the workloads of `load` their turns.
+pub(super) fn take_turns(load: &mut LoadPlan, division: &Division, warmup: Duration, turns: Turns, sequence: &Order) {
+    // All warm up, in turn as well.
     let warm = (warmup.as_nanos() / turns.slice.as_nanos().max(1)) as usize;
+    let sides = sequence.0.sides();
     for (index, workload) in load.workloads.iter_mut().enumerate() {
-        let own = usize::from(index >= first_of_second);
-        let warm = (0..warm).map(|slice| stage(turns.slice, slice % 2 == own));
+        let own = division.side(index);
+        let warm = (0..warm).map(|slice| stage(turns.slice, slice % sides == own));
         workload.stages_begin = Duration::ZERO;
         workload.stages = warm.chain(sequence.stages(own, 0)).collect();
     }
@@ -118,6 +155,7 @@ impl Order {
             turns.slice,
             measured.unwrap_or_default(),
             plan.seed,
+            u8::try_from(plan.cells.len()).unwrap_or(u8::MAX),
         ))
     }
 
@@ -129,29 +167,26 @@ impl Order {
 
 /// Sees the load, and lets each side's recorder see what is its own.
 pub(super) struct Sides<'a, 'b> {
-    recorders: [&'a mut Recorder<'b>; 2],
-    /// How many workloads the first side has.
-    first: usize,
+    recorders: Vec<&'a mut Recorder<'b>>,
+    division: Division,
     order: Order,
     judge: Judge,
     /// What the side whose turn it is did so far in the slice under way, and which slice that is.
     under_way: Option<(usize, Interval)>,
-    /// How many workloads there are.
-    workloads: usize,
     /// How long slices have to be, with the transactions of the parts of the slice under way; `None`: as they are.
     length: Option<(Length, Vec<u64>)>,
     steering: Option<Arc<Steering>>,
     /// What watches the server whose turn it is not; `None`: that is not known.
     idle: Option<Idle>,
     notes: Vec<String>,
-    /// Whether the last of longer slices is over.
+    /// Whether it is known what was asked, or the last of longer slices is over: what comes then is the load's end.
     is_over: bool,
     watch: &'a mut dyn FnMut(&Versus, Duration),
     /// Whether it goes on to the end, whatever is known.
     to_the_end: bool,
-    /// What differs, and the levels of the two.
+    /// What differs, and the levels of each.
     factor: String,
-    levels: [Levels; 2],
+    levels: Vec<Levels>,
 }
 
 impl<'a, 'b> Sides<'a, 'b> {
@@ -160,25 +195,24 @@ impl<'a, 'b> Sides<'a, 'b> {
         plan: &'a Plan,
         turns: Turns,
         order: Order,
-        recorders: [&'a mut Recorder<'b>; 2],
+        recorders: Vec<&'a mut Recorder<'b>>,
         watch: &'a mut dyn FnMut(&Versus, Duration),
     ) -> Self {
-        let workloads = |cell: usize| plan.cells.get(cell).map_or(&[][..], |cell| &cell.experiment.workloads);
-        let open = workloads(0).iter().all(|workload| workload.rate_per_s.is_some());
+        let first = plan.cells.first().map_or(&[][..], |cell| &cell.experiment.workloads);
+        let open = first.iter().all(|workload| workload.rate_per_s.is_some());
         let judge = Judge::new(turns, order.0.clone(), open);
-        let levels = [0, 1].map(|cell| plan.cells.get(cell).map(|cell| cell.levels.clone()).unwrap_or_default());
-        let differs = levels[0]
-            .iter()
-            .find(|(name, level)| levels[1].get(*name) != Some(level));
+        let levels: Vec<Levels> = plan.cells.iter().map(|cell| cell.levels.clone()).collect();
+        let of = |cell: usize| levels.get(cell).into_iter().flatten();
+        let differs = of(0).find(|(name, level)| of(1).any(|(other, another)| *name == other && *level != another));
         let factor = differs.map_or_else(String::new, |(name, _)| name.clone());
+        let length = turns.may_grow.then(|| (Length::new(levels.len()), Vec::new()));
         Self {
             recorders,
-            first: workloads(0).len(),
+            division: Division::of(plan),
             order,
             judge,
             under_way: None,
-            workloads: workloads(0).len() + workloads(1).len(),
-            length: turns.may_grow.then(Default::default),
+            length,
             steering: turns.may_grow.then(Arc::default),
             idle: None,
             notes: Vec::new(),
@@ -190,16 +224,16 @@ impl<'a, 'b> Sides<'a, 'b> {
         }
     }
 
-    /// The same, where each side has a server of its own on this machine: the one at rest is watched. Their data is in
+    /// The same, where each side has a server of its own on this machine: those at rest are watched. Their data is in
     /// these folders.
-    pub fn watching(mut self, folders: [Option<&Path>; 2]) -> Self {
+    pub fn watching(mut self, folders: &[Option<&Path>]) -> Self {
         self.idle = Idle::new(folders);
         self
     }
 
     /// What is known, and how that came about.
     pub fn known(&self) -> (Versus, Vec<Block>) {
-        let (mut versus, blocks) = self.judge.known(&self.factor, [&self.levels[0], &self.levels[1]]);
+        let (mut versus, blocks) = self.judge.known(&self.factor, &self.levels);
         let idle = self.idle.as_ref().and_then(Idle::said);
         versus.notes = self.notes.iter().cloned().chain(idle).collect();
         (versus, blocks)
@@ -207,13 +241,7 @@ impl<'a, 'b> Sides<'a, 'b> {
 
     /// Whether that the load ends is its regular end: it is known what was asked, or there is no slice left.
     pub fn is_over(&self) -> bool {
-        self.is_over || self.judge.answer() != Verdict::Unknown
-    }
-
-    /// The recordings of one side.
-    fn of(&self, side: usize, recordings: &[Recording]) -> Vec<Recording> {
-        let (one, other) = recordings.split_at(self.first.min(recordings.len()));
-        if side == 0 { one } else { other }.to_vec()
+        self.is_over
     }
 
     /// Ends a slice: what counts of it is an interval of its side.
@@ -231,17 +259,18 @@ impl<'a, 'b> Sides<'a, 'b> {
         }
         let end = interval.start + interval.duration;
         self.judge.slice(slice, &done, end);
-        if slice + 1 == sequence::BLOCK * judge::PILOTS {
+        if slice + 1 == self.order.0.block() * judge::PILOTS {
             self.lengthen();
         }
-        // Slices as planned end with the load.
-        self.is_over = self.order.0.longer_from().is_some() && slice + 1 == self.order.0.slices();
-        if slice % sequence::BLOCK != sequence::BLOCK - 1 {
+        if !(slice + 1).is_multiple_of(self.order.0.block()) {
             return ControlFlow::Continue(());
         }
         let (versus, _) = self.known();
         (self.watch)(&versus, end);
-        match self.is_over() && !self.to_the_end {
+        // Slices as planned end with the load.
+        let is_last = self.order.0.longer_from().is_some() && slice + 1 == self.order.0.slices();
+        self.is_over = is_last || (self.judge.is_decided() && !self.to_the_end);
+        match self.is_over {
             false => ControlFlow::Continue(()),
             true => ControlFlow::Break(()),
         }
@@ -265,8 +294,8 @@ impl<'a, 'b> Sides<'a, 'b> {
             .push(length::said(reason, longer.length(0), longer.length(slice)));
         self.judge.lengthen(longer.clone(), block, factor);
         self.order = Order(longer);
-        let each = (0..self.workloads).map(|workload| usize::from(workload >= self.first));
-        let each = each.map(|own| self.order.stages(own, slice).collect());
+        let sides = (0..self.recorders.len()).flat_map(|side| self.division.workloads(side).map(move |_| side));
+        let each = sides.map(|own| self.order.stages(own, slice).collect());
         steering.go_on(from, each.collect());
     }
 }
@@ -283,13 +312,12 @@ impl Observer for Sides<'_, '_> {
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        if self.is_over {
+            return ControlFlow::Continue(());
+        }
         let Some(place) = self.order.0.place(interval.start) else {
-            // Behind the last slice the load only ends.
-            if self.is_over {
-                return ControlFlow::Continue(());
-            }
-            for side in 0..2 {
-                let recordings = self.of(side, &interval.recordings);
+            for side in 0..self.recorders.len() {
+                let recordings = self.division.own(side, &interval.recordings);
                 self.recorders[side].interval(&Interval {
                     recordings,
                     ..interval.clone()
@@ -297,7 +325,7 @@ impl Observer for Sides<'_, '_> {
             }
             return ControlFlow::Continue(());
         };
-        let recordings = self.of(place.side, &interval.recordings);
+        let recordings = self.division.own(place.side, &interval.recordings);
         if let Some((length, parts)) = &mut self.length {
             parts.push(recordings.iter().map(|recording| recording.transactions).sum());
             if place.part == place.parts - 1 {
@@ -338,10 +366,8 @@ impl Observer for Sides<'_, '_> {
     }
 
     fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {
-        let (side, workload) = match workload.checked_sub(self.first) {
-            Some(workload) => (1, workload),
-            None => (0, workload),
-        };
+        let side = self.division.side(workload);
+        let workload = workload - self.division.workloads(side).start;
         self.recorders[side].statement(workload, place, found);
     }
 
@@ -353,13 +379,9 @@ impl Observer for Sides<'_, '_> {
     }
 }
 
-/// How the load ended as one side has seen it: of its own workloads, the `first` ones or the others. That it was
-/// `known` which side does more is its regular end.
-pub(super) fn outcome_of(side: usize, first: usize, known: bool, outcome: &Outcome) -> Outcome {
-    fn own<T: Clone>(side: usize, first: usize, all: &[T]) -> Vec<T> {
-        let (one, other) = all.split_at(first.min(all.len()));
-        if side == 0 { one } else { other }.to_vec()
-    }
+/// How the load ended as one side has seen it: of its own workloads. That it was `known` which side does more is its
+/// regular end.
+pub(super) fn outcome_of(side: usize, division: &Division, known: bool, outcome: &Outcome) -> Outcome {
     Outcome {
         ended_early: match &outcome.ended_early {
             None => None,
@@ -368,17 +390,17 @@ pub(super) fn outcome_of(side: usize, first: usize, known: bool, outcome: &Outco
             // What it was is told as the reason.
             Some(_) => Some(Ending::Aborted),
         },
-        unfinished: own(side, first, &outcome.unfinished),
-        waited: own(side, first, &outcome.waited),
-        last: own(side, first, &outcome.last),
-        aborted: own(side, first, &outcome.aborted),
-        connections: own(side, first, &outcome.connections),
-        connection_time: own(side, first, &outcome.connection_time),
+        unfinished: division.own(side, &outcome.unfinished),
+        waited: division.own(side, &outcome.waited),
+        last: division.own(side, &outcome.last),
+        aborted: division.own(side, &outcome.aborted),
+        connections: division.own(side, &outcome.connections),
+        connection_time: division.own(side, &outcome.connection_time),
         measured: outcome.measured,
     }
 }
 
-/// Passes on what two recorders have to say to the one who watches; how the load goes on is told for both together.
+/// Passes on what all recorders have to say to the one who watches; how the load goes on is told for all together.
 pub(super) struct Quiet<'a, 'b>(pub &'a std::cell::RefCell<&'b mut dyn Progress>);
 
 impl Progress for Quiet<'_, '_> {

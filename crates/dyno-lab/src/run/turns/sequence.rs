@@ -1,10 +1,8 @@
-//! Whose turn it is when: slices of two sides in blocks of four, A B B A or B A A B as drawn.
+//! Whose turn it is when. In a block each side has two slices: in an order that is drawn, and then in the same order
+//! from its end. Of two sides that is A B B A or B A A B.
 
 use dyno_script::Random;
 use std::time::Duration;
-
-/// Slices in a block.
-pub(super) const BLOCK: usize = 4;
 
 /// Into so many intervals a slice is divided.
 pub(super) const PARTS: u32 = 5;
@@ -21,8 +19,9 @@ pub(super) struct Sequence {
     begin: Duration,
     /// What there is time for.
     lasts: Duration,
-    /// Of each block, whether the second side has the slices outside.
-    second_outside: Vec<bool>,
+    sides: usize,
+    /// The order of the sides in the first half of each block, one block after the other.
+    orders: Vec<u8>,
     /// From which slice on they are so many times as long.
     longer: Option<(usize, u32)>,
 }
@@ -36,14 +35,15 @@ pub(super) struct Place {
     pub part: u32,
     /// How many parts it has.
     pub parts: u32,
-    /// Whose turn it is: 0 or 1.
+    /// Whose turn it is, from 0.
     pub side: usize,
 }
 
 impl Sequence {
-    /// As many whole blocks as fit into `lasts`, at least one, from `begin` on. The same `seed` draws the same order.
-    pub fn new(begin: Duration, slice: Duration, lasts: Duration, seed: u64) -> Self {
-        let blocks = lasts.as_nanos() / (slice.as_nanos().max(1) * BLOCK as u128);
+    /// As many whole blocks of so many `sides` as fit into `lasts`, at least one, from `begin` on. The same `seed` draws
+    /// the same order.
+    pub fn new(begin: Duration, slice: Duration, lasts: Duration, seed: u64, sides: u8) -> Self {
+        let blocks = lasts.as_nanos() / (slice.as_nanos().max(1) * 2 * u128::from(sides.max(1)));
         let blocks = usize::try_from(blocks).unwrap_or(usize::MAX).max(1);
         // Neither the numbers of scripts nor those that order runs.
         let mut random = Random::new(seed.rotate_left(32) ^ 0x7475_726e);
@@ -52,20 +52,23 @@ impl Sequence {
             begin,
             lasts,
             longer: None,
-            second_outside: (0..blocks).map(|_| random.uniform(0, 1) == 1).collect(),
+            sides: usize::from(sides),
+            orders: (0..blocks).flat_map(|_| drawn(&mut random, sides)).collect(),
         }
     }
 
     /// The same with slices `factor` times as long from this block on, as many as there is time for; `None`: for none.
     pub fn lengthened(&self, block: usize, factor: u32) -> Option<Self> {
         let mut longer = Self {
-            longer: Some((block * BLOCK, factor)),
+            longer: Some((block * self.block(), factor)),
             ..self.clone()
         };
-        let left = self.lasts.saturating_sub(longer.start_of(block * BLOCK));
-        let length = self.slice * factor * BLOCK as u32;
+        let left = self.lasts.saturating_sub(longer.start_of(block * self.block()));
+        let length = self.slice * factor * self.block() as u32;
         let more = usize::try_from(left.as_nanos() / length.as_nanos().max(1)).unwrap_or(usize::MAX);
-        longer.second_outside.truncate(block.saturating_add(more));
+        longer
+            .orders
+            .truncate(block.saturating_add(more).saturating_mul(self.sides));
         (more > 0).then_some(longer)
     }
 
@@ -103,18 +106,32 @@ impl Sequence {
 
     /// How many slices there are.
     pub fn slices(&self) -> usize {
-        self.second_outside.len() * BLOCK
+        self.orders.len() * 2
+    }
+
+    /// How many slices a block has.
+    pub fn block(&self) -> usize {
+        2 * self.sides
+    }
+
+    /// How many sides there are.
+    pub fn sides(&self) -> usize {
+        self.sides
     }
 
     /// Whose turn the slice is.
     pub fn side(&self, slice: usize) -> usize {
-        let outside = matches!(slice % BLOCK, 0 | 3);
-        usize::from(self.second_outside(slice / BLOCK) == outside)
+        let place = slice % self.block();
+        let place = place.min(self.block() - 1 - place);
+        let order = self.orders.get(slice / self.block() * self.sides + place);
+        order.copied().map_or(0, usize::from)
     }
 
-    /// Whether the second side has the slices outside of this block.
-    pub fn second_outside(&self, block: usize) -> bool {
-        self.second_outside.get(block).copied().unwrap_or_default()
+    /// Whether this side has slices outside of those of the first one in this block.
+    pub fn is_outside(&self, block: usize, side: usize) -> bool {
+        let order = self.orders.chunks(self.sides).nth(block).unwrap_or_default();
+        let ours = order.iter().take_while(|one| **one != 0);
+        ours.copied().any(|one| usize::from(one) == side)
     }
 
     /// Where an interval is that begins at `start`; `None` before the first slice and behind the last.
@@ -140,13 +157,25 @@ impl Sequence {
     }
 }
 
+/// An order of so many sides, all with the same probability (R. Durstenfeld, 1964).
+fn drawn(random: &mut Random, sides: u8) -> Vec<u8> {
+    let mut order: Vec<u8> = (0..sides).collect();
+    for last in (1..order.len()).rev() {
+        let before = usize::try_from(random.uniform(0, last as i64)).unwrap_or_default();
+        order.swap(last, last - before.min(last));
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BLOCK: usize = 4;
+
     fn sequence() -> Sequence {
         let ms = Duration::from_millis;
-        Sequence::new(ms(1_000), ms(500), ms(60_000), 7)
+        Sequence::new(ms(1_000), ms(500), ms(60_000), 7, 2)
     }
 
     #[test]
@@ -157,7 +186,7 @@ mod tests {
         let sides: Vec<usize> = (0..sequence.slices()).map(|slice| sequence.side(slice)).collect();
         let mut seen = [0, 0];
         for (block, sides) in sides.chunks(BLOCK).enumerate() {
-            let second = sequence.second_outside(block);
+            let second = sequence.is_outside(block, 1);
             assert_eq!(sides, if second { [1, 0, 0, 1] } else { [0, 1, 1, 0] });
             seen[usize::from(second)] += 1;
         }
@@ -185,9 +214,27 @@ mod tests {
     }
 
     #[test]
+    fn of_three_sides_each_order_is_as_probable() {
+        let ms = Duration::from_millis;
+        let sequence = Sequence::new(ms(0), ms(500), ms(3_600_000), 7, 3);
+        let sides: Vec<usize> = (0..sequence.slices()).map(|slice| sequence.side(slice)).collect();
+        let mut seen = std::collections::BTreeMap::new();
+        for (block, sides) in sides.chunks(6).enumerate() {
+            let mirrored: Vec<usize> = sides.iter().rev().copied().collect();
+            assert_eq!(sides, mirrored);
+            let place = |side| sides.iter().position(|one| *one == side).unwrap();
+            assert_eq!(sequence.is_outside(block, 2), place(2) < place(0));
+            *seen.entry(sides[..3].to_vec()).or_insert(0) += 1;
+        }
+        // 1,200 blocks, 200 of each on average.
+        assert_eq!(seen.len(), 6);
+        assert!(seen.values().all(|count| (140..260).contains(count)), "{seen:?}");
+    }
+
+    #[test]
     fn the_order_is_drawn_from_the_seed() {
         let ms = Duration::from_millis;
-        let other = |seed| Sequence::new(ms(1_000), ms(500), ms(60_000), seed);
+        let other = |seed| Sequence::new(ms(1_000), ms(500), ms(60_000), seed, 2);
         assert_eq!(other(7), sequence());
         assert_ne!(other(8), sequence());
     }

@@ -1,22 +1,23 @@
-//! Two cells as one load: each on a server of its own where it needs one, so that both can be up at once.
+//! Several cells as one load: each on a server of its own where it needs one, so that all can be up at once.
 
-use super::TurnsError;
+use super::{MOST, TurnsError};
 use crate::experiment::checked;
 use dyno_archive::Turns;
 use dyno_archive::plan::{Cell, Factor, FurtherServer, Plan, PlannedRun, Resolved};
 use dyno_target::target::{EMBEDDED, without_secrets};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The longest name that a level gives to a server.
 const LONGEST_NAME: usize = 40;
 
-/// `plan`, of two cells, with both measured in turn for at most `at_most`: one run of each.
+/// `plan`, of two cells or more, with all measured in turn for at most `at_most`: one run of each.
 ///
 /// # Errors
-/// There are not two cells, or they cannot be measured in turn.
+/// There is one cell, they differ in several factors, or they cannot be measured in turn.
 pub fn in_turns(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
     let mut plan = plan;
-    two(&plan)?;
+    variants(&plan)?;
     for cell in &mut plan.cells {
         check(&cell.experiment)?;
         let slice = turns.slice;
@@ -46,15 +47,17 @@ fn planned(cell: &Cell, number: usize) -> PlannedRun {
     }
 }
 
-/// The two cells of a plan that has so many.
-fn two(plan: &Plan) -> Result<[&Cell; 2], TurnsError> {
-    match plan.cells.as_slice() {
-        [first, second] => Ok([first, second]),
-        [] | [_] => Err(TurnsError::Alike),
-        more => Err(TurnsError::NotTwo {
-            cells: more.len(),
-            factors: plan.factors.iter().filter_map(several).collect(),
+/// The cells of a plan that has several, which differ in one factor.
+fn variants(plan: &Plan) -> Result<&[Cell], TurnsError> {
+    let several: Vec<String> = plan.factors.iter().filter_map(several).collect();
+    match plan.cells.len() {
+        0 | 1 => Err(TurnsError::Alike),
+        cells if several.len() > 1 => Err(TurnsError::Several {
+            cells,
+            factors: several,
         }),
+        cells if cells > MOST => Err(TurnsError::TooMany { cells }),
+        _ => Ok(&plan.cells),
     }
 }
 
@@ -89,24 +92,24 @@ fn check(experiment: &Resolved) -> Result<(), TurnsError> {
     Err(TurnsError::Unsuitable { why })
 }
 
-/// The two cells of a plan in turns as one experiment, which is what is driven: the workloads of the first, then those
-/// of the second. It has one cell, without levels, and one run.
+/// The cells of a plan in turns as one experiment, which is what is driven: the workloads of the first, then those of
+/// the second, and so on. It has one cell, without levels, and one run.
 pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
-    let [first, second] = two(plan)?;
+    let cells = variants(plan)?;
     let turns = plan.turns.ok_or(TurnsError::Alike)?;
     let names = match plan.screen {
         // All pairs have the same servers.
-        Some(_) => ["mirror", "variant"].map(str::to_owned),
-        None => names([first, second]),
+        Some(_) => ["mirror", "variant"].map(str::to_owned).to_vec(),
+        None => names(cells),
     };
-    let mut both = first.experiment.clone();
-    let other = &second.experiment;
-    if both == *other {
+    let mut both = cells[0].experiment.clone();
+    let others = || cells.iter().map(|cell| &cell.experiment).enumerate().skip(1);
+    if others().any(|(place, other)| cells[..place].iter().any(|cell| cell.experiment == *other)) {
         return Err(TurnsError::Alike);
     }
-    if both.warmup != other.warmup {
+    if others().any(|(_, other)| other.warmup != both.warmup) {
         return Err(TurnsError::Unsuitable {
-            why: "the warm-up differs between the two",
+            why: "the warm-up differs between the variants",
         });
     }
     both.interval = turns.slice / super::sequence::PARTS;
@@ -114,28 +117,30 @@ pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
     both.metrics.clear();
     both.checks.clear();
     both.outputs.clear();
-    let shared = on_one_server(&both, other)?;
     both.server_name = Some(names[0].clone());
     let rename = |name: &str, side: usize| format!("{name}-{}", names[side]);
     for workload in &mut both.workloads {
         workload.name = rename(&workload.name, 0);
     }
-    for workload in &other.workloads {
-        let mut workload = workload.clone();
-        workload.name = rename(&workload.name, 1);
-        workload.server = (!shared).then(|| names[1].clone());
-        both.workloads.push(workload);
-    }
-    if !shared {
-        let further = FurtherServer {
-            target: other.target.clone(),
-            path: other.path,
-            locale: other.locale.clone(),
-            settings: other.settings.clone(),
-            data: other.data.clone(),
-            ..FurtherServer::default()
-        };
-        both.servers.insert(names[1].clone(), further);
+    for (side, other) in others() {
+        let server = server_of(cells, side)?;
+        for workload in &other.workloads {
+            let mut workload = workload.clone();
+            workload.name = rename(&workload.name, side);
+            workload.server = (server != 0).then(|| names[server].clone());
+            both.workloads.push(workload);
+        }
+        if server == side {
+            let further = FurtherServer {
+                target: other.target.clone(),
+                path: other.path,
+                locale: other.locale.clone(),
+                settings: other.settings.clone(),
+                data: other.data.clone(),
+                ..FurtherServer::default()
+            };
+            both.servers.insert(names[side].clone(), further);
+        }
     }
     let both = checked(both).map_err(|cause| TurnsError::NotTogether {
         cause: cause.to_string(),
@@ -153,35 +158,39 @@ pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
     })
 }
 
-/// Whether both are measured on the same server: one that is not dyno's own, and is to be the same for both.
-fn on_one_server(one: &Resolved, other: &Resolved) -> Result<bool, TurnsError> {
+/// The side whose server this one is measured on: its own, or that of one before it, if it is not dyno's own and is to
+/// be the same for both.
+fn server_of(cells: &[Cell], side: usize) -> Result<usize, TurnsError> {
     let address = |experiment: &Resolved| {
         let target = experiment.target.as_ref().map_or(EMBEDDED, |target| target.given());
         (!target.starts_with(EMBEDDED)).then(|| without_secrets(target))
     };
-    match (address(one), address(other)) {
-        (Some(first), Some(second)) if first == second => {
-            let what = match (one.settings == other.settings, one.data == other.data) {
-                (true, true) => return Ok(true),
-                (false, _) => "settings",
-                (true, false) => "data",
-            };
-            Err(TurnsError::OneServer { address: first, what })
-        }
-        _ => Ok(false),
-    }
+    let own = &cells[side].experiment;
+    let Some(its) = address(own) else { return Ok(side) };
+    let mut before = cells[..side].iter().map(|cell| &cell.experiment).enumerate();
+    let Some((server, other)) = before.find(|(_, other)| address(other).as_ref() == Some(&its)) else {
+        return Ok(side);
+    };
+    let what = match (other.settings == own.settings, other.data == own.data) {
+        (true, true) => return Ok(server),
+        (false, _) => "settings",
+        (true, false) => "data",
+    };
+    Err(TurnsError::OneServer { address: its, what })
 }
 
-/// What the two servers are called: by what differs.
-fn names(cells: [&Cell; 2]) -> [String; 2] {
-    let named = cells.map(|cell| {
+/// What the servers are called: by what differs.
+fn names(cells: &[Cell]) -> Vec<String> {
+    let named = cells.iter().map(|cell| {
         let words: Vec<&str> = cell.levels.values().map(String::as_str).collect();
         let name: String = words.join("-").chars().map(harmless).take(LONGEST_NAME).collect();
         name.trim_matches('-').to_owned()
     });
-    match &named {
-        [one, other] if one == other || one.is_empty() || other.is_empty() => ["a".to_owned(), "b".to_owned()],
-        _ => named,
+    let named: Vec<String> = named.collect();
+    let different: HashSet<&String> = named.iter().filter(|name| !name.is_empty()).collect();
+    match different.len() == cells.len() {
+        true => named,
+        false => ('a'..='z').take(cells.len()).map(String::from).collect(),
     }
 }
 
@@ -237,6 +246,20 @@ mod tests {
     }
 
     #[test]
+    fn there_may_be_several_variants() {
+        let plan = plan(FILE, &[("target", "embedded:14,embedded:16,postgres://u@127.0.0.1/d")]).unwrap();
+        assert_eq!(plan.runs.len(), 3);
+        let one = one(&plan).unwrap();
+        let both = &one.cells[0].experiment;
+        let workloads = both
+            .workloads
+            .iter()
+            .map(|workload| both.server_of(workload).to_owned());
+        let names = ["embedded-14", "embedded-16", "postgres---u-127-0-0-1-d"];
+        assert_eq!(workloads.collect::<Vec<_>>(), names);
+    }
+
+    #[test]
     fn databases_may_be_of_different_kinds() {
         let plan = plan(FILE, &[("target", "embedded:18,embedded:mariadb")]).unwrap();
         let one = one(&plan).unwrap();
@@ -268,8 +291,13 @@ mod tests {
         }
         let several = said(FILE, &[("clients", "1,2"), ("work_mem", "4MB,8MB")]);
         assert!(
-            several.contains("the 2 values of clients and the 2 values of work_mem make 4:"),
+            several.contains("the 2 values of clients and the 2 values of work_mem make 4 cells:"),
             "{several}"
+        );
+        let many = said(FILE, &[("clients", "1,2,3,4,5,6,7,8,9")]);
+        assert!(
+            many.contains("at most 8 variants are measured in turn, and these are 9"),
+            "{many}"
         );
         let stages =
             format!("{FILE}[[stage]]\nname = \"a\"\nlasts = \"1s\"\n[[stage]]\nname = \"b\"\nlasts = \"1s\"\n");

@@ -8,10 +8,10 @@ use crate::answer::{change as signed, name, names};
 use dyno_archive::{Block, Campaign, Versus};
 
 /// How the figures came about.
-const HOW: &str = "All were up at the same time, and the load went to one or another in slices, in blocks of two for each \
-                   whose order was drawn; the begin of each slice does not count. Each ratio is of slices next to each \
-                   other. Its interval holds at 95 % whenever it is looked at, so measuring could end as soon as it \
-                   was known what was asked.";
+const HOW: &str = "All were up at the same time, and the load went to one or another in slices, in blocks of two for \
+                   each whose order was drawn; the begin of each slice does not count. Each ratio is of slices next \
+                   to each other. Its interval holds at 95 % whenever it is looked at, so measuring could end as \
+                   soon as it was known what was asked.";
 
 /// Every ratio of each variant.
 pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {

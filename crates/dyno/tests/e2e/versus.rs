@@ -169,7 +169,7 @@ fn a_server_that_is_busy_though_at_rest_is_told() {
     );
     let run = run_folders(&desk.archive()).remove(0);
     let blocks = fs::read_to_string(run.0.parent().unwrap().join("versus.csv")).unwrap();
-    assert!(blocks.lines().any(|line| line.ends_with("clients")), "{blocks}");
+    assert!(blocks.lines().any(|line| line.ends_with("clients,2")), "{blocks}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Two cells or more measured in turn, as one load: all servers are up and all clients connected, and the load goes to
-//! one side or another, in slices of half a second or so, until it is known of each whether it does more than the first.
+//! one side or another, in slices of half a second or so, until it is known of each whether it does more than the
+//! first.
 //!
 //! What one side did in its slices is kept as a run of its own, with intervals of what counts of each slice, so that
 //! everything that reads runs reads these. What they say about each other is kept beside them.
@@ -38,8 +39,9 @@ const MOST: usize = 8;
 pub enum TurnsError {
     /// Several factors are varied.
     #[error(
-        "the variants that are measured in turn differ in one factor, but {} make {cells} cells: give every other factor \
-         one value; several things that are to differ together can be the levels of one factor ([factors.profile] in the file)",
+        "the variants that are measured in turn differ in one factor, but {} make {cells} cells: give every other \
+         factor one value; several things that are to differ together can be the levels of one factor \
+         ([factors.profile] in the file)",
         factors.join(" and ")
     )]
     Several {

@@ -40,8 +40,8 @@ pub(super) struct Place {
 }
 
 impl Sequence {
-    /// As many whole blocks of so many `sides` as fit into `lasts`, at least one, from `begin` on. The same `seed` draws
-    /// the same order.
+    /// As many whole blocks of so many `sides` as fit into `lasts`, at least one, from `begin` on. The same `seed`
+    /// draws the same order.
     pub fn new(begin: Duration, slice: Duration, lasts: Duration, seed: u64, sides: u8) -> Self {
         let blocks = lasts.as_nanos() / (slice.as_nanos().max(1) * 2 * u128::from(sides.max(1)));
         let blocks = usize::try_from(blocks).unwrap_or(usize::MAX).max(1);

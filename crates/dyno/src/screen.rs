@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// How long each pair is measured, if nothing else is asked for.
-const EACH: Duration = Duration::from_secs(20);
+const EACH: Duration = Duration::from_secs(10);
 
 /// `dyno screen`.
 pub fn screen(arguments: &ScreenArguments) -> Result<(), Failure> {

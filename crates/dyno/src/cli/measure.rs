@@ -197,8 +197,8 @@ pub struct ScreenArguments {
     #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 
-    /// How long each pair is measured: there are 4 for up to 3 factors, 8 for up to 7 and 12 for up to 11
-    /// [default: 20s]
+    /// How long each pair is measured: there are 8 for up to 3 factors, 16 for up to 7 and 24 for up to 11
+    /// [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = age, conflicts_with = "at_most")]
     pub each: Option<Duration>,
 

@@ -38,7 +38,12 @@ fn it_is_shown_and_kept_for_this_machine() {
 #[test]
 fn a_run_near_it_says_so_and_what_to_do() {
     let (desk, database) = (Desk::new(), database("near_ceiling"));
-    desk.experiment("near.toml", "clients = 4\nrate = 2000", "select 1;", "500ms");
+    desk.experiment(
+        "near.toml",
+        "clients = 4\nthreads = 1\nrate = 2000",
+        "select 1;",
+        "500ms",
+    );
     let run = || {
         let run = ["near.toml", "--no-sampling", "--transport", "epoll"];
         desk.on(&database.target(), run).expect(0)

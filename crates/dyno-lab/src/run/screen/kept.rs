@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn what_is_known_is_there_after_each_pair_and_effects_after_all() {
         let (plan, folder) = (plan(), tempfile::tempdir().unwrap());
-        for number in 0..4 {
+        for number in 0..8 {
             let mut kept = Kept::of(&plan, folder.path());
             assert!(!kept.has(number));
             let variant = &plan.runs[2 * number + 1].cell;
@@ -212,7 +212,7 @@ mod tests {
             let screen = Screen::read(folder.path()).unwrap();
             assert_eq!(screen.pairs.len(), number + 1);
             assert_eq!((screen.pairs[number].blocks, screen.pairs[number].left_out), (9, 1));
-            assert_eq!(screen.effects.is_empty(), number < 3);
+            assert_eq!(screen.effects.is_empty(), number < 7);
         }
         let screen = Screen::read(folder.path()).unwrap();
         let of = |measure: Measure| {
@@ -229,6 +229,6 @@ mod tests {
         assert!((of(Measure::P50)[0].ratio - 1.0 / 1.5).abs() < 0.01);
         assert_eq!(screen.unexplained, None);
         let csv = std::fs::read_to_string(folder.path().join("screen.csv")).unwrap();
-        assert_eq!(csv.lines().count(), 1 + 4 * 10, "{csv}");
+        assert_eq!(csv.lines().count(), 1 + 8 * 10, "{csv}");
     }
 }

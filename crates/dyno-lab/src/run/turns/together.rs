@@ -52,7 +52,8 @@ fn variants(plan: &Plan) -> Result<&[Cell], TurnsError> {
     let several: Vec<String> = plan.factors.iter().filter_map(several).collect();
     match plan.cells.len() {
         0 | 1 => Err(TurnsError::Alike),
-        cells if several.len() > 1 => Err(TurnsError::Several {
+        // What differs in a screening its design says.
+        cells if several.len() > 1 && plan.screen.is_none() => Err(TurnsError::Several {
             cells,
             factors: several,
         }),

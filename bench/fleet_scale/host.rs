@@ -64,7 +64,7 @@ pub fn main() -> Result<()> {
     if !script.ends_with("agent'") {
         // It looks for its program.
         let system = Command::new("uname").arg("-sm").output()?;
-        println!("{} there", String::from_utf8_lossy(&system.stdout).trim());
+        println!("dyno finds: {} there", String::from_utf8_lossy(&system.stdout).trim());
         return Ok(());
     }
     let said = std::env::var(SAID)?;

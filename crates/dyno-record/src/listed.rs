@@ -1,7 +1,7 @@
 //! Latency histograms as they come from another process: the list of the classes that have counts.
 //!
 //! Whoever merges what many hosts did reads each of their histograms once or twice and forgets it. A list takes what
-//! occurred and nothing else, where a page of a [`SparseHistogram`](crate::SparseHistogram) mostly holds zeros that
+//! occurred and nothing else, where a page of a [`SparseHistogram`] mostly holds zeros that
 //! have to be written and passed over again.
 
 use crate::histogram::{Latencies, LatencyFigures, LatencyHistogram};

@@ -1,8 +1,8 @@
 //! Which of several factors matter: cells are measured in pairs, one pair after the other, each in turn with its mirror
 //! image, in which every factor has its other value.
 //!
-//! A pair is what [`turns`](super::turns) measures, for a fixed time: its servers are up together and its two runs are
-//! kept as any others. What pairs say about the factors is worked out when all are there, and what is known is written
+//! A pair is what [`turns`] measures, for a fixed time: its servers are up together and its two runs are kept as any
+//! others. What pairs say about the factors is worked out when all are there, and what is known is written
 //! after each, so that a campaign goes on where it was interrupted.
 
 mod kept;

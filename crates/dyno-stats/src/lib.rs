@@ -30,7 +30,7 @@ pub use period::period;
 pub use ranks::{least_p_value, mann_whitney};
 pub use robust::{Level, median};
 pub use running::Running;
-pub use screen::{Design, Effects, MOST_FACTORS, PairMean};
+pub use screen::{Design, Effects, MOST_FACTORS};
 pub use steady::{Stationarity, batch_means, stationarity, warm_up};
 pub use trend::{Trend, trend};
 pub use window::running_median;

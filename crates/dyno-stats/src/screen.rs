@@ -44,17 +44,6 @@ pub struct Design {
     rows: Vec<Vec<bool>>,
 }
 
-/// What the blocks of a pair say: the logarithmic ratio of a row to its mirror image.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairMean {
-    /// Their mean.
-    pub mean: f64,
-    /// The standard error of that.
-    pub error: f64,
-    /// How many blocks there are, at least two.
-    pub blocks: usize,
-}
-
 /// What a design says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effects {
@@ -98,17 +87,18 @@ impl Design {
         row.get(column).copied().unwrap_or_default()
     }
 
-    /// What the `pairs` say, which are all in their order; `None` if they are not.
+    /// What the `pairs` say: of each, all in their order, the logarithm of the figure of its second as a ratio to that
+    /// of its first. `None` if they are not all, or one is not finite.
     #[must_use]
-    pub fn effects(&self, pairs: &[PairMean]) -> Option<Effects> {
+    pub fn effects(&self, pairs: &[f64]) -> Option<Effects> {
         let count = self.rows.len();
-        if pairs.len() != self.pairs() || pairs.iter().any(|pair| pair.blocks < 2 || !pair.is_finite()) {
+        if pairs.len() != self.pairs() || !pairs.iter().all(|log| log.is_finite()) {
             return None;
         }
         let (once, again) = pairs.split_at(count);
         let both = || once.iter().zip(again);
-        let rows: Vec<f64> = both().map(|(once, again)| (once.mean - again.mean) / 2.0).collect();
-        let noises: Running = both().map(|(once, again)| (once.mean + again.mean) / 2.0).collect();
+        let rows: Vec<f64> = both().map(|(once, again)| (once - again) / 2.0).collect();
+        let noises: Running = both().map(|(once, again)| (once + again) / 2.0).collect();
         let columns: Vec<f64> = (0..count).map(|column| self.column(column, &rows)).collect();
         let is_spare = |column: usize| column == 0 || column > self.factors;
         let spare: Vec<f64> = (0..count)
@@ -167,27 +157,6 @@ fn twelve() -> Vec<Vec<bool>> {
     std::iter::once(vec![true; TWELVE.len() + 1]).chain(rows).collect()
 }
 
-impl PairMean {
-    /// That of these blocks; `None` with fewer than two, or if one is not finite. Blocks are taken to be independent of
-    /// each other, as they are by the draw of their order, see [`Paired`](crate::Paired).
-    #[must_use]
-    pub fn of(blocks: &[f64]) -> Option<Self> {
-        let count = blocks.len() as f64;
-        let mean = blocks.iter().sum::<f64>() / count;
-        let squares = blocks.iter().map(|block| (block - mean).powi(2)).sum::<f64>();
-        let pair = Self {
-            mean,
-            error: (squares / (count - 1.0) / count).sqrt(),
-            blocks: blocks.len(),
-        };
-        (blocks.len() > 1 && pair.is_finite()).then_some(pair)
-    }
-
-    fn is_finite(&self) -> bool {
-        self.mean.is_finite() && self.error.is_finite()
-    }
-}
-
 /// The variance of each effect's logarithm, and how exactly it is known.
 #[derive(Clone, Copy)]
 struct Noise {
@@ -240,19 +209,14 @@ mod tests {
     }
 
     /// What is measured without noise if `log` is the logarithm of the figure, given the signs of all factors.
-    fn exact(design: &Design, log: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Vec<PairMean> {
+    fn exact(design: &Design, log: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Vec<f64> {
         let of = |pair: usize, mirrored: bool| log(&|factor| sign(design, pair, factor, mirrored));
-        let pairs = 0..design.pairs();
-        pairs
-            .map(|pair| PairMean {
-                mean: of(pair, false) - of(pair, true),
-                error: 0.01,
-                blocks: 10,
-            })
+        (0..design.pairs())
+            .map(|pair| of(pair, false) - of(pair, true))
             .collect()
     }
 
-    fn logs(design: &Design, pairs: &[PairMean]) -> Vec<f64> {
+    fn logs(design: &Design, pairs: &[f64]) -> Vec<f64> {
         let effects = design.effects(pairs).expect("all pairs");
         effects.factors.iter().map(|effect| effect.value.ln()).collect()
     }
@@ -293,55 +257,38 @@ mod tests {
     fn what_the_first_of_two_has_always_is_in_no_effect() {
         let design = Design::new(7).expect("a design");
         let mut pairs = exact(&design, |sign| 0.05 * sign(4));
-        pairs.iter_mut().for_each(|pair| pair.mean += 0.3);
+        pairs.iter_mut().for_each(|log| *log += 0.3);
         let found = logs(&design, &pairs);
         assert!((found[4] - 0.1).abs() < 1e-9 && found[0].abs() < 1e-9, "{found:?}");
     }
 
     #[test]
-    fn too_few_pairs_or_blocks_say_nothing() {
+    fn too_few_pairs_say_nothing() {
         let design = Design::new(3).expect("a design");
         let mut pairs = exact(&design, |sign| sign(0));
         assert_eq!(design.effects(&pairs[1..]), None);
-        pairs[2].mean = f64::NAN;
+        pairs[2] = f64::NAN;
         assert_eq!(design.effects(&pairs), None);
-        for few in [&[][..], &[0.1], &[0.1, f64::INFINITY]] {
-            assert_eq!(PairMean::of(few), None);
-        }
-        let pair = PairMean::of(&[0.1, 0.3]).expect("two blocks");
-        assert!(
-            (pair.mean - 0.2).abs() < 1e-12 && (pair.error - 0.1).abs() < 1e-12,
-            "{pair:?}"
-        );
         // Pairs without any noise: nothing is divided by zero.
-        let pairs = exact(&design, |_| 0.0)
-            .into_iter()
-            .map(|pair| PairMean { error: 0.0, ..pair });
-        let effects = design.effects(&pairs.collect::<Vec<_>>()).expect("all pairs");
-        assert!(
-            effects
-                .factors
-                .iter()
-                .all(|effect| effect.low <= 1.0 && effect.high >= 1.0)
-        );
+        let effects = design.effects(&exact(&design, |_| 0.0)).expect("all pairs");
+        let has_one = |effect: &Estimate| effect.low <= 1.0 && effect.high >= 1.0;
+        assert!(effects.factors.iter().all(has_one));
     }
 
     /// Of 2,000 screenings of so many factors, in per cent: how many have all true effects in their intervals, and how
-    /// many found something unexplained. Blocks scatter by 0.1, and pairs by `between` beyond that.
-    fn covered(factors: usize, between: f64) -> (f64, f64) {
+    /// many found something unexplained. Pairs scatter by `noise`.
+    fn covered(factors: usize, noise: f64) -> (f64, f64) {
         const TRIES: usize = 2_000;
         let mut random = Rng::with_seed(11);
         let design = Design::new(factors).expect("a design");
         let (mut covered, mut unexplained) = (0, 0);
         for _ in 0..TRIES {
             let truth: Vec<f64> = (0..factors).map(|_| 0.1 * normal(&mut random)).collect();
-            let pairs: Vec<PairMean> = (0..design.pairs())
+            let pairs: Vec<f64> = (0..design.pairs())
                 .map(|pair| {
                     let all = truth.iter().enumerate();
                     let log: f64 = all.map(|(factor, log)| log * sign(&design, pair, factor, false)).sum();
-                    let shift = log + between * normal(&mut random);
-                    let blocks: Vec<f64> = (0..10).map(|_| shift + 0.1 * normal(&mut random)).collect();
-                    PairMean::of(&blocks).expect("blocks")
+                    log + noise * normal(&mut random)
                 })
                 .collect();
             let effects = design.effects(&pairs).expect("all pairs");
@@ -355,15 +302,14 @@ mod tests {
 
     #[test]
     fn all_effects_lie_in_their_intervals_as_often_as_is_said() {
-        // Also where pairs differ by more than their blocks say.
-        for between in [0.0, 0.03, 0.3] {
+        for noise in [0.03, 0.3] {
             for factors in [2, 3, 5, 7, 11] {
-                let (covered, unexplained) = covered(factors, between);
+                let (covered, unexplained) = covered(factors, noise);
                 assert!(
                     (94.0..98.5).contains(&covered),
-                    "{factors} factors, {between}: {covered} %"
+                    "{factors} factors, {noise}: {covered} %"
                 );
-                assert!(unexplained < 2.0, "{factors} factors, {between}: {unexplained} %");
+                assert!(unexplained < 2.0, "{factors} factors, {noise}: {unexplained} %");
             }
         }
     }

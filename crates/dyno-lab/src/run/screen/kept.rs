@@ -5,7 +5,7 @@ use dyno_archive::plan::Plan;
 use dyno_archive::{
     ArchiveError, Block, Effect, Measure, PairBlock, PairRatio, Ratio, Screen, ScreenedFactor, ScreenedPair, Versus,
 };
-use dyno_stats::{Design, Effects, PairMean};
+use dyno_stats::{Design, Effects, Running};
 use std::path::Path;
 
 /// In the order of the ratios of a block.
@@ -83,11 +83,11 @@ impl<'a> Kept<'a> {
         let run = self.plan.runs.get(2 * number + 1);
         let compared: Vec<[f64; 4]> = blocks.iter().filter_map(|block| block.each).collect();
         let ratio = |(place, measure): (usize, Measure)| {
-            let logs: Vec<f64> = compared.iter().map(|ratios| ratios[place].ln()).collect();
-            PairMean::of(&logs).map(|pair| PairRatio {
+            let logs: Running = compared.iter().map(|ratios| ratios[place].ln()).collect();
+            Some(PairRatio {
                 measure,
-                log_ratio: pair.mean,
-                standard_error: pair.error,
+                log_ratio: logs.mean()?,
+                standard_error: logs.stddev()? / (logs.count() as f64).sqrt(),
             })
         };
         ScreenedPair {
@@ -129,15 +129,11 @@ impl<'a> Kept<'a> {
 
 /// What the factors do by one measure; `None` as long as pairs are missing or had too few blocks.
 fn effects(screen: &Screen, measure: Measure) -> Option<Effects> {
-    let mean = |pair: &ScreenedPair| {
+    let log_ratio = |pair: &ScreenedPair| {
         let ratio = pair.ratios.iter().find(|ratio| ratio.measure == measure)?;
-        Some(PairMean {
-            mean: ratio.log_ratio,
-            error: ratio.standard_error,
-            blocks: pair.blocks,
-        })
+        Some(ratio.log_ratio)
     };
-    let pairs: Option<Vec<PairMean>> = screen.pairs.iter().map(mean).collect();
+    let pairs: Option<Vec<f64>> = screen.pairs.iter().map(log_ratio).collect();
     Design::new(screen.factors.len())?.effects(&pairs?)
 }
 

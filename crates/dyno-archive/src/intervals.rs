@@ -116,16 +116,6 @@ fn rounded_to_us(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-/// The rows as CSV, after the line of column names if `header`.
-pub(super) fn to_csv(rows: &[IntervalRow], header: bool) -> Vec<u8> {
-    let mut writer = csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
-    for row in rows {
-        // Into memory, and of plain fields: there is nothing that could fail.
-        let _ = writer.serialize(row);
-    }
-    writer.into_inner().unwrap_or_default()
-}
-
 /// Reads rows one by one, up to the first that is damaged: the last one of a run that was killed may be torn.
 pub(super) fn rows<R: std::io::BufRead>(input: R) -> impl Iterator<Item = IntervalRow> {
     csv::Reader::from_reader(WholeLines::new(input))
@@ -172,6 +162,7 @@ impl<R: std::io::BufRead> std::io::Read for WholeLines<R> {
 mod tests {
     use super::*;
     use crate::LatencyParser;
+    use crate::to_csv;
     use proptest::prelude::*;
 
     #[test]

@@ -137,6 +137,16 @@ pub fn replace_json(path: &Path, content: &impl Serialize) -> Result<(), Archive
     replace(path, &text)
 }
 
+/// Rows as CSV, after the line of column names if `header`.
+fn to_csv(rows: &[impl Serialize], header: bool) -> Vec<u8> {
+    let mut writer = csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
+    for row in rows {
+        // Into memory, and of plain fields: there is nothing that could fail.
+        let _ = writer.serialize(row);
+    }
+    writer.into_inner().unwrap_or_default()
+}
+
 /// The same with any content.
 ///
 /// # Errors

@@ -2,9 +2,9 @@
 //! folder of each with `intervals.csv`, its part of the run's, and `host.csv`, its counters.
 
 use crate::append::AppendFile;
-use crate::intervals::{IntervalRow, rows, to_csv};
+use crate::intervals::{IntervalRow, rows};
 use crate::reader::open;
-use crate::{ArchiveError, INTERVALS_CSV, Run, SampleWriter};
+use crate::{ArchiveError, INTERVALS_CSV, Run, SampleWriter, to_csv};
 use dyno_record::{ListedInterval, Series, Value};
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -3,13 +3,13 @@
 use crate::analysis::Analysis;
 use crate::append::AppendFile;
 use crate::events::{EventKind, EventRecord};
-use crate::intervals::{IntervalRow, to_csv};
+use crate::intervals::IntervalRow;
 use crate::latencies::Encoder;
 use crate::plan::{ErrorLimit, Phase};
 use crate::summary::{Summary, WorkloadFacts};
 use crate::{
     ArchiveError, CheckResult, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, LoadHost, OutputResult, Preparation,
-    RUN_JSON, Run, earlier, latencies, replace_json,
+    RUN_JSON, Run, earlier, latencies, replace_json, to_csv,
 };
 use dyno_record::{Interval, Point, ServerTraits};
 use indexmap::IndexMap;

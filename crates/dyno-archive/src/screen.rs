@@ -2,11 +2,9 @@
 //! campaign's folder.
 
 use crate::plan::Levels;
-use crate::{ArchiveError, Measure, Ratio, read_json, replace_json};
+use crate::{ArchiveError, Measure, Ratio, read_json, replace, replace_json, rounded, to_csv};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -101,6 +99,33 @@ pub struct PairBlock {
     pub ratios: Option<[f64; 4]>,
 }
 
+/// A row of the file of blocks.
+#[derive(Serialize, Deserialize)]
+struct BlockRow {
+    pair: usize,
+    block: usize,
+    end_s: f64,
+    throughput_ratio: Option<f64>,
+    p50_ratio: Option<f64>,
+    p95_ratio: Option<f64>,
+    p99_ratio: Option<f64>,
+}
+
+impl BlockRow {
+    fn of(pair: usize, number: usize, block: &PairBlock) -> Self {
+        let ratio = |place: usize| block.ratios.map(|ratios| rounded(ratios[place]));
+        Self {
+            pair,
+            block: number,
+            end_s: block.end_s,
+            throughput_ratio: ratio(0),
+            p50_ratio: ratio(1),
+            p95_ratio: ratio(2),
+            p99_ratio: ratio(3),
+        }
+    }
+}
+
 impl Screen {
     /// What is known of the factors by this measure, in their order.
     pub fn effects_of(&self, measure: Measure) -> impl Iterator<Item = &Effect> {
@@ -124,24 +149,16 @@ impl Screen {
     /// The file cannot be written.
     pub fn add_blocks(campaign: &Path, row: usize, blocks: &[PairBlock]) -> Result<(), ArchiveError> {
         let path = campaign.join(SCREEN_CSV);
-        let mut text = "pair,block,end_s,throughput_ratio,p50_ratio,p95_ratio,p99_ratio\n".to_owned();
-        let kept = fs::read_to_string(&path).unwrap_or_default();
-        let of_row = format!("{row},");
-        for line in kept.lines().skip(1).filter(|line| !line.starts_with(&of_row)) {
-            text.push_str(line);
-            text.push('\n');
-        }
-        for (block, number) in blocks.iter().zip(1..) {
-            let figure = |place: usize| {
-                block
-                    .ratios
-                    .map_or_else(String::new, |ratios| format!("{:.6}", ratios[place]))
-            };
-            let columns = [0, 1, 2, 3].map(figure).join(",");
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{row},{number},{:.3},{columns}", block.end_s);
-        }
-        fs::write(&path, text).map_err(ArchiveError::write(&path))
+        let kept = csv::Reader::from_path(&path).ok();
+        let kept = kept.into_iter().flat_map(csv::Reader::into_deserialize::<BlockRow>);
+        let mut rows: Vec<_> = kept.map_while(Result::ok).filter(|kept| kept.pair != row).collect();
+        rows.extend(
+            blocks
+                .iter()
+                .zip(1..)
+                .map(|(block, number)| BlockRow::of(row, number, block)),
+        );
+        replace(&path, &to_csv(&rows, true))
     }
 
     /// That of the `campaign`'s folder; `None` if there is none, or it cannot be read.

@@ -1,11 +1,9 @@
 //! What variants that were measured in turn say about each other, and how that came about: `versus.json` and
 //! `versus.csv` in the campaign's folder.
 
-use crate::{ArchiveError, read_json, replace_json};
+use crate::{ArchiveError, read_json, replace, replace_json, rounded, to_csv};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -125,8 +123,10 @@ pub struct Block {
 }
 
 /// A row of the file of blocks.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct BlockRow {
+    /// Among those of its variant, from 1.
+    block: usize,
     end_s: f64,
     candidate_outside: bool,
     block_ratio: Option<f64>,
@@ -144,6 +144,29 @@ fn second() -> usize {
 }
 
 impl BlockRow {
+    fn of(number: usize, block: &Block) -> Self {
+        let Block {
+            end_s,
+            variant,
+            candidate_outside,
+            block_ratio,
+            each: _,
+            known,
+            idle_busy,
+        } = block;
+        Self {
+            block: number,
+            end_s: *end_s,
+            candidate_outside: *candidate_outside,
+            block_ratio: block_ratio.map(rounded),
+            ratio: known.map(|known| rounded(known.ratio)),
+            low: known.map(|known| rounded(known.low)),
+            high: known.map(|known| rounded(known.high)),
+            idle_busy: idle_busy.clone(),
+            variant: *variant,
+        }
+    }
+
     fn block(self, measure: Measure) -> Block {
         let known = self.ratio.zip(self.low).zip(self.high);
         Block {
@@ -175,33 +198,17 @@ impl Versus {
         self.ratios.iter().copied().find(|ratio| ratio.measure == measure)
     }
 
-    /// Writes it into the `campaign`'s folder, with the blocks.
+    /// Writes it into the `campaign`'s folder, with the blocks, those of one variant after those of another.
     ///
     /// # Errors
     /// The files cannot be written.
     pub fn write(&self, campaign: &Path, blocks: &[Block]) -> Result<(), ArchiveError> {
-        let mut text = "block,end_s,candidate_outside,block_ratio,ratio,low,high,idle_busy,variant\n".to_owned();
-        let mut numbers = vec![0_usize; blocks.iter().map(|block| block.variant + 1).max().unwrap_or_default()];
-        for block in blocks {
-            numbers[block.variant] += 1;
-            let number = numbers[block.variant];
-            let figure = |figure: Option<f64>| figure.map_or_else(String::new, |figure| format!("{figure:.6}"));
-            let columns = [
-                block.block_ratio,
-                block.known.map(|known| known.ratio),
-                block.known.map(|known| known.low),
-                block.known.map(|known| known.high),
-            ];
-            let columns = columns.map(figure).join(",");
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{number},{:.3},{},{columns},{},{}",
-                block.end_s, block.candidate_outside, block.idle_busy, block.variant
-            );
-        }
-        let path = campaign.join(VERSUS_CSV);
-        fs::write(&path, text).map_err(ArchiveError::write(&path))?;
+        let rows: Vec<_> = blocks
+            .chunk_by(|one, next| one.variant == next.variant)
+            .flat_map(|blocks| blocks.iter().zip(1..))
+            .map(|(block, number)| BlockRow::of(number, block))
+            .collect();
+        replace(&campaign.join(VERSUS_CSV), &to_csv(&rows, true))?;
         replace_json(&campaign.join(VERSUS_JSON), self)
     }
 
@@ -267,7 +274,7 @@ mod tests {
             block_ratio: Some(1.5),
             each: None,
             known: Some(known),
-            idle_busy: "checkpointer; clients".to_owned(),
+            idle_busy: "checkpointer; a, \"b\"".to_owned(),
         };
         versus
             .write(folder.path(), &[none.clone(), some.clone()])

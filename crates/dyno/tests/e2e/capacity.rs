@@ -23,14 +23,7 @@ measure = "1s"
 "#;
 
 fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.file("waiting.toml", WAITING);
-    desk
-}
-
-/// What the only campaign of the archive knows.
-fn known(desk: &Desk) -> Value {
-    run_folders(&desk.archive())[0].of_campaign("capacity.json")
+    Desk::with("waiting.toml", WAITING)
 }
 
 fn capacity(desk: &Desk, target: &str, words: &[&str]) -> Ended {
@@ -57,7 +50,7 @@ fn the_capacity_of_a_server_of_known_speed_is_found() {
     ended
         .shows("p50 < 40 ms and errors < 5 % ")
         .shows("All clients were busy");
-    let known = known(&desk);
+    let known = desk.known("capacity.json");
     // Unless tests beside this one take all of the CPU, there is enough of it for more clients.
     assert!(
         ["clients", "found"].contains(&known["answer"].as_str().unwrap()),
@@ -110,7 +103,7 @@ fn a_limit_that_no_rate_holds_is_an_answer() {
     ];
     let ended = capacity(&desk, &database.target(), &words).expect(3);
     ended.says("p50 < 10 ms cannot be met at any rate: not even at ");
-    let known = known(&desk);
+    let known = desk.known("capacity.json");
     assert_eq!((&known["answer"], &known["holds"]), (&"never".into(), &Value::Null));
 }
 
@@ -129,7 +122,7 @@ fn clients_of_a_closed_loop_are_varied_too() {
     ];
     let ended = capacity(&desk, &database.target(), &words).expect(0);
     ended.shows("p50 < 500 ms is met with all 3 clients that there are: the clients are the limit.");
-    let known = known(&desk);
+    let known = desk.known("capacity.json");
     let loads: Vec<f64> = known["steps"]
         .as_array()
         .unwrap()
@@ -184,7 +177,7 @@ fn a_signal_keeps_what_is_known_by_then() {
     });
     running.signal(Signal::INT);
     running.end().expect(2).says("Ending: what was measured is kept");
-    assert_eq!(known(&desk)["answer"], "unknown");
+    assert_eq!(desk.known("capacity.json")["answer"], "unknown");
     let states: Vec<String> = run_folders(&desk.archive()).iter().map(|run| run.state()).collect();
     assert_eq!(states, ["incomplete"]);
 }

@@ -25,14 +25,7 @@ measure = "1s"
 "#;
 
 fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.file("waiting.toml", WAITING);
-    desk
-}
-
-/// What the only campaign of the archive knows.
-fn known(desk: &Desk) -> Value {
-    run_folders(&desk.archive())[0].of_campaign("screen.json")
+    Desk::with("waiting.toml", WAITING)
 }
 
 /// The effect of a factor on throughput: the ratio, and the ends of its interval.
@@ -62,7 +55,7 @@ fn the_factor_that_matters_is_found_among_others() {
         .shows("from 8 pairs of 2 s.")
         .says("Pair 8 of 8")
         .ends_with_report();
-    let known = known(&desk);
+    let known = desk.known("screen.json");
     let [ratio, low, high] = effect(&known, "ms");
     assert!(
         (0.2..0.6).contains(&ratio) && low < ratio && ratio < high && high < 0.9,
@@ -175,13 +168,13 @@ fn a_signal_keeps_the_pairs_that_are_there_and_the_others_can_be_measured_later(
         .says("Ending: what was measured is kept")
         .says("14 of 16 runs are not complete. To measure them: dyno run --resume")
         .shows("Which of 2 factors matter on waiting is not known, because only ");
-    let before = known(&desk);
+    let before = desk.known("screen.json");
     assert!(before["effects"].as_array().unwrap().is_empty());
     let first = before["pairs"][0].clone();
     assert_eq!(first["row"], 1);
     let words = ["run", "--resume", "--target", &target];
     Ended::of(&mut desk.command(words)).expect(0).shows("ms = 6 matters");
-    let after = known(&desk);
+    let after = desk.known("screen.json");
     // It was not measured again.
     assert_eq!(after["pairs"][0], first);
     assert_eq!(after["pairs"].as_array().unwrap().len(), 8);

@@ -2,7 +2,6 @@
 
 use crate::support::{Desk, Ended, Home, Running, database_alone, run_folders, wait_for};
 use rustix::process::Signal;
-use serde_json::Value;
 use std::fs;
 
 /// A statement that takes as many milliseconds as the parameter says, on the server.
@@ -24,14 +23,7 @@ measure = "1s"
 "#;
 
 fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.file("waiting.toml", WAITING);
-    desk
-}
-
-/// What the only campaign of the archive knows.
-fn known(desk: &Desk) -> Value {
-    run_folders(&desk.archive())[0].of_campaign("versus.json")
+    Desk::with("waiting.toml", WAITING)
 }
 
 fn versus(desk: &Desk, target: &str, words: &str) -> Ended {
@@ -52,7 +44,7 @@ fn a_slower_variant_is_told_as_soon_as_it_is_known() {
         .shows(" % slower than ms = 2 on waiting (")
         .shows("; decided after ")
         .ends_with_report();
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     assert_eq!((&known["answer"], &known["baseline"]), (&"lower".into(), &"2".into()));
     // Each waits at least as long as it says, and the rest is the same.
     let of = |measure: &str| {
@@ -104,7 +96,7 @@ fn several_variants_are_each_told_beside_the_first() {
         .shows(" % faster than ms = 4 on waiting (")
         .shows("ms = 16 is ")
         .shows(" % slower than ms = 4 on waiting (");
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     let further = known["further"].as_array().unwrap();
     let told = [&known, &further[0]].map(|one| [&one["baseline"], &one["candidate"], &one["answer"]]);
     assert_eq!(told, [["4", "2", "higher"], ["4", "16", "lower"]]);
@@ -131,7 +123,7 @@ fn variants_that_need_servers_of_their_own_get_them_at_the_same_time() {
     let words = "versus waiting.toml --slice 100ms --set work_mem=4MB,8MB --detect 60% --at-most 30s --fail-if-unsure";
     let mut command = desk.command(words.split_whitespace());
     let ended = Ended::of(command.env("DYNO_HOME", home.path()));
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     // Equal ones: whatever else is found, they are not far apart.
     assert_ne!(known["blocks"], 0, "{}", ended.stderr);
     let runs = run_folders(&desk.archive());
@@ -161,7 +153,7 @@ fn a_server_that_is_busy_though_at_rest_is_told() {
     let words = "versus busy.toml --slice 100ms --set work_mem=4MB,8MB --at-most 12s";
     let mut command = desk.command(words.split_whitespace());
     Ended::of(command.env("DYNO_HOME", home.path())).expect(0);
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     let note = known["notes"][0].as_str().unwrap();
     assert!(
         note.contains("a server whose turn it was not was busy: clients in "),
@@ -178,7 +170,7 @@ fn slices_become_longer_where_few_transactions_are_complete_in_one() {
     let target = database.target();
     let words = "versus waiting.toml --set ms=20,40 --at-most 25s --target";
     let ended = Ended::of(&mut desk.command(words.split_whitespace().chain([target.as_str()]))).expect(0);
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     let note = known["notes"][0].as_str().unwrap();
     assert!(note.starts_with("Slices were lengthened to 1.5 s, because"), "{note}");
     assert!(ended.stdout.contains("lengthened to 1.5 s"), "{}", ended.stdout);
@@ -211,7 +203,7 @@ fn databases_of_different_kinds_are_measured_in_turn() {
         .shows("MariaDB 11.4")
         .shows(" % slower than PostgreSQL 18")
         .shows(" on waiting (");
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     assert_eq!(known["answer"], "lower");
     let runs = run_folders(&desk.archive());
     let states: Vec<String> = runs.iter().map(|run| run.state()).collect();
@@ -265,7 +257,7 @@ fn a_signal_keeps_what_is_known_by_then() {
     });
     running.signal(Signal::INT);
     running.end().expect(2).says("Ending: what was measured is kept");
-    let known = known(&desk);
+    let known = desk.known("versus.json");
     assert_eq!(known["answer"], "unknown");
     // Nothing uses the parameter.
     let note = known["notes"][0].as_str().unwrap();

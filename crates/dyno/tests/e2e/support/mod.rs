@@ -20,6 +20,7 @@ pub use record::{RunFolder, run_folders};
 pub use server::{Database, Shared, certificate_folder, database, database_alone, database_unreserved, tls_server};
 pub use sshd::Ssh;
 
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,18 @@ impl Desk {
 
     pub fn archive(&self) -> PathBuf {
         self.path().join("archive")
+    }
+
+    /// A desk with this file on it.
+    pub fn with(name: &str, text: &str) -> Self {
+        let desk = Self::new();
+        desk.file(name, text);
+        desk
+    }
+
+    /// What the only campaign of the archive has in a file, in JSON.
+    pub fn known(&self, file: &str) -> Value {
+        run_folders(&self.archive())[0].of_campaign(file)
     }
 
     /// Puts a file on the desk.

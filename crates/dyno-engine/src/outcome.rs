@@ -8,7 +8,7 @@ use crate::steering::Steering;
 use dyno_connect::ConnectError;
 #[cfg(doc)]
 use dyno_connect::Stop;
-use dyno_record::{ErrorCount, Interval, LatencyHistogram};
+use dyno_record::{ErrorCount, Interval, LatencyHistogram, count_code};
 use dyno_wire::ServerError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -98,7 +98,7 @@ pub struct LastTransactions {
     /// How long those took that were under way at the end of the last phase and were finished within the grace. They
     /// are in no interval.
     pub finished: Vec<Duration>,
-    /// Those that failed then instead, by code; a code may be there several times.
+    /// Those that failed then instead, by code.
     pub failed: Vec<ErrorCount>,
     /// For how long those had been executed at least that were given up; `None` if there are none.
     pub open_for: Option<Duration>,
@@ -108,7 +108,9 @@ impl LastTransactions {
     /// Takes in what became of those of other clients of the workload. When all of them are done is not theirs to say.
     pub fn add(&mut self, other: Self) {
         self.finished.extend(other.finished);
-        self.failed.extend(other.failed);
+        for error in other.failed {
+            count_code(&mut self.failed, error.code, error.count, || error.example);
+        }
         self.open_for = self.open_for.into_iter().chain(other.open_for).min();
     }
 }

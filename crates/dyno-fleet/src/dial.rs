@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::str::FromStr;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 /// The variable in which an agent finds its invitation.
@@ -30,7 +30,7 @@ const NAME: &str = "dyno";
 const MANNERS: Duration = Duration::from_secs(10);
 
 /// So many may be about to do so at once, beside those who are invited. When there are more, who has been about to for
-/// the longest is sent away: those who are invited take less than a second.
+/// the longest is sent away, which are those who are invited only if as many others come while they shake hands.
 const STRANGERS: usize = 64;
 
 /// The length of the word that counts once.
@@ -171,14 +171,6 @@ impl Drop for Reception {
     }
 }
 
-/// Somebody who has not shown yet who it is: the connection, until it has or is sent away.
-type Stranger = Arc<Mutex<Option<TcpStream>>>;
-
-/// Takes the connection out.
-fn taken(stranger: &Stranger) -> Option<TcpStream> {
-    stranger.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
 /// Who receives them.
 #[derive(Clone)]
 struct Desk {
@@ -190,7 +182,8 @@ struct Desk {
 
 impl Desk {
     fn receive(&self, listener: &TcpListener, agents: usize, closed: &Mutex<bool>) {
-        let mut strangers: VecDeque<Stranger> = VecDeque::new();
+        // Connections of those who have not shown yet who they are.
+        let mut strangers: VecDeque<Weak<TcpStream>> = VecDeque::new();
         for stream in listener.incoming() {
             if *closed.lock().unwrap_or_else(PoisonError::into_inner) {
                 return;
@@ -201,38 +194,40 @@ impl Desk {
                 std::thread::sleep(Duration::from_millis(50));
                 continue;
             };
-            strangers.retain(|stranger| stranger.lock().unwrap_or_else(PoisonError::into_inner).is_some());
-            if strangers.len() >= agents + STRANGERS {
-                let longest = strangers.pop_front();
+            strangers.retain(|stranger| stranger.strong_count() > 0);
+            if strangers.len() >= agents + STRANGERS
+                && let Some(longest) = strangers.pop_front().and_then(|stranger| stranger.upgrade())
+            {
                 // One that is gone cannot be sent away.
-                let _ = longest.and_then(|stranger| taken(&stranger)?.shutdown(Shutdown::Both).ok());
+                let _ = longest.shutdown(Shutdown::Both);
             }
-            let stranger = Arc::new(Mutex::new(Some(socket)));
-            strangers.push_back(Arc::clone(&stranger));
+            let socket = Arc::new(socket);
+            strangers.push_back(Arc::downgrade(&socket));
             let desk = self.clone();
             let greeting = std::thread::Builder::new().name("arrival".to_owned());
             // Who cannot be heard now is sent away.
             let _ = greeting.spawn(move || {
-                if let Some(arrival) = desk.greet(stream, &stranger) {
+                if let Some(arrival) = desk.greet(stream, socket) {
                     // Nobody may wait any more.
                     let _ = desk.arrived.send(arrival);
                 }
-                taken(&stranger);
             });
         }
     }
 
     /// The agent, if it is one that was invited and has not come before.
-    fn greet(&self, stream: TcpStream, stranger: &Stranger) -> Option<(usize, Channel)> {
+    fn greet(&self, stream: TcpStream, socket: Arc<TcpStream>) -> Option<(usize, Channel)> {
         let connection = ServerConnection::new(Arc::clone(&self.config)).ok()?;
         let mut channel = established(stream, connection.into()).ok()?;
         let mut said = [0; WORD_BYTES];
         channel.output.read_exact(&mut said).ok()?;
+        // Before the word counts: who is being sent away cannot stay.
+        let socket = Arc::into_inner(socket)?;
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let number = words.iter().position(|word| *word == Some(hash(&said)))?;
         words[number] = None;
         drop(words);
-        set_deadline(&taken(stranger)?, None).ok()?;
+        set_deadline(&socket, None).ok()?;
         Some((number, channel))
     }
 }

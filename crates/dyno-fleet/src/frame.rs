@@ -94,7 +94,7 @@ pub fn read<M: DeserializeOwned>(input: &mut impl Read, buffer: &mut Vec<u8>) ->
     }
 }
 
-/// The line that begins so, as far as it has come with its begin.
+/// The line that begins so, with what comes next of it.
 fn text(begin: &[u8], input: &mut impl Read) -> String {
     let mut rest = [0; 200];
     // Without the rest the begin is all that is known.

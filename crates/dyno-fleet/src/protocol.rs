@@ -115,8 +115,10 @@ pub enum Report {
     Failed(String),
 }
 
-/// The longest sentence that is taken from an agent, in bytes, and the longest name.
-const MOST_OF_A_SENTENCE: usize = 4096;
+/// The longest text for people that is taken from an agent, in bytes.
+const MOST_OF_A_TEXT: usize = 4096;
+
+/// The longest name.
 const MOST_OF_A_NAME: usize = 255;
 
 impl Report {
@@ -126,18 +128,21 @@ impl Report {
         match &mut self {
             Self::Hello(hello) => {
                 for name in [&mut hello.host, &mut hello.version, &mut hello.boot_id] {
-                    shorten(name, MOST_OF_A_NAME);
+                    shorten_to(MOST_OF_A_NAME, name);
                 }
             }
             Self::Warning(text) | Self::Failed(text) | Self::Event(Event::Aborted { reason: text, .. }) => {
-                shorten(text, MOST_OF_A_SENTENCE);
+                shorten(text);
             }
-            Self::Done(ended) => match &mut ended.early {
-                Some(Early::ConnectionsLost(text) | Early::Other(text)) => shorten(text, MOST_OF_A_SENTENCE),
-                Some(Early::Stopped | Early::Aborted) | None => {}
-            },
+            Self::Connected(connections) => connections.fallback.iter_mut().for_each(shorten),
+            Self::Done(ended) => {
+                if let Some(Early::ConnectionsLost(text) | Early::Other(text)) = &mut ended.early {
+                    shorten(text);
+                }
+                let failed = ended.last.iter_mut().flat_map(|last| &mut last.failed);
+                failed.for_each(|error| shorten(&mut error.example));
+            }
             Self::Pong { .. }
-            | Self::Connected(_)
             | Self::Started { .. }
             | Self::Interval(_)
             | Self::Statement { .. }
@@ -149,8 +154,16 @@ impl Report {
     }
 }
 
-fn shorten(text: &mut String, most_bytes: usize) {
-    text.truncate(text.floor_char_boundary(most_bytes));
+/// Cuts a text for people to what they read, and its memory with it.
+pub(crate) fn shorten(text: &mut String) {
+    shorten_to(MOST_OF_A_TEXT, text);
+}
+
+fn shorten_to(most_bytes: usize, text: &mut String) {
+    if text.len() > most_bytes {
+        text.truncate(text.floor_char_boundary(most_bytes));
+        text.shrink_to_fit();
+    }
 }
 
 /// What an agent is and can.

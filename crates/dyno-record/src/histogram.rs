@@ -19,7 +19,11 @@ pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// A histogram of durations in nanoseconds, whatever memory it takes.
 pub trait Latencies {
     /// Adds all counts to `sum`.
-    fn add_to(&self, sum: &mut LatencyHistogram);
+    fn add_to(&self, sum: &mut LatencyHistogram) {
+        for (class, count) in self.counts() {
+            sum.record_n(lowest_ns(class), count);
+        }
+    }
 
     /// The classes that have counts, numbered by ascending latency, in ascending order.
     fn counts(&self) -> impl Iterator<Item = (usize, u64)>;

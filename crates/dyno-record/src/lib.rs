@@ -28,9 +28,11 @@ pub use interval::{Interval, ListedInterval};
 pub use listed::ListedHistogram;
 pub use meaning::{Meaning, WaitKind};
 pub use query_plan::{AskedWith, Explained, PlanStep, QueryPlan};
-pub use recording::{CommandRecording, ErrorCount, FailureCounts, MOST_CODES, Recording, ScriptRecording, Sums};
+pub use recording::{
+    CommandRecording, ErrorCount, FailureCounts, MOST_CODES, Recording, ScriptRecording, Sums, count_code,
+};
 pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};
 pub use storage::Storage;
 pub use traits::{ServerTraits, SettingNames, Words};
-pub use wire::IntervalError;
+pub use wire::{IntervalError, MOST_COUNTED};

@@ -1,77 +1,56 @@
 //! Latency histograms as they come from another process: the list of the classes that have counts.
 //!
 //! Whoever merges what many hosts did reads each of their histograms once or twice and forgets it. A list takes what
-//! occurred and nothing else, where a page of a [`SparseHistogram`] mostly holds zeros that
-//! have to be written and passed over again.
+//! occurred and nothing else, where a page of a [`SparseHistogram`] mostly holds zeros that have to be written and
+//! passed over again.
 
-use crate::histogram::{Latencies, LatencyFigures, LatencyHistogram};
-use crate::sparse::{SparseHistogram, figures, lowest_ns};
+use crate::histogram::{Latencies, LatencyFigures};
+use crate::sparse::{SparseHistogram, figures};
 use crate::wire::classes::{self, Counts};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A histogram of durations in nanoseconds, in the layout of all others, that can be read and not recorded to.
+/// A histogram of durations in nanoseconds, in the layout of all others, that can be read and not recorded to: classes
+/// with their counts, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ListedHistogram {
-    /// Classes in ascending order.
-    counts: Vec<(u32, u64)>,
-    total: u64,
-}
+pub struct ListedHistogram(Vec<(usize, u64)>);
 
 impl ListedHistogram {
-    /// The number of durations counted.
+    /// Whether nothing was counted.
     #[must_use]
-    pub fn count(&self) -> u64 {
-        self.total
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Adds all counts of `other`.
     pub fn add(&mut self, other: Self) {
-        if self.total == 0 {
+        if self.is_empty() {
             *self = other;
             return;
         }
         let mut sum = SparseHistogram::default();
         sum.add(self);
         sum.add(&other);
-        *self = Self {
-            counts: sum.counts().map(listed).collect(),
-            total: sum.count(),
-        };
+        self.0 = sum.counts().collect();
     }
-}
-
-/// A class as lists have it; no layout has as many.
-fn listed((class, count): (usize, u64)) -> (u32, u64) {
-    (u32::try_from(class).unwrap_or(u32::MAX), count)
 }
 
 impl Latencies for ListedHistogram {
-    fn add_to(&self, sum: &mut LatencyHistogram) {
-        for (class, count) in self.counts() {
-            sum.record_n(lowest_ns(class), count);
-        }
-    }
-
     fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.counts.iter().map(|(class, count)| (*class as usize, *count))
+        self.0.iter().copied()
     }
 
     fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>> {
-        figures(self.counts(), self.total, percents)
+        figures(self.counts(), self.0.iter().map(|(_, count)| count).sum(), percents)
     }
 }
 
 impl Counts for ListedHistogram {
     fn with_room(classes: usize) -> Self {
-        Self {
-            counts: Vec::with_capacity(classes),
-            total: 0,
-        }
+        Self(Vec::with_capacity(classes))
     }
 
     fn count(&mut self, class: usize, count: u64) {
-        self.counts.push(listed((class, count)));
-        self.total += count;
+        self.0.push((class, count));
     }
 }
 

@@ -215,6 +215,24 @@ pub struct ErrorCount {
     pub example: String,
 }
 
+/// Counts errors of a code among `errors`, of which there are never more than a few ([`MOST_CODES`]). `describe` is
+/// asked for the message only the first time.
+pub fn count_code(errors: &mut Vec<ErrorCount>, code: ErrorCode, count: u64, describe: impl FnOnce() -> String) {
+    let is_known = errors.iter().any(|known| known.code == code);
+    let code = match !is_known && errors.len() >= MOST_CODES {
+        true => ErrorCode::OTHERS,
+        false => code,
+    };
+    match errors.iter_mut().find(|known| known.code == code) {
+        Some(known) => known.count += count,
+        None => errors.push(ErrorCount {
+            code,
+            count,
+            example: describe(),
+        }),
+    }
+}
+
 impl Default for Recording {
     fn default() -> Self {
         Self {
@@ -252,23 +270,7 @@ impl Recording {
     pub fn count_error(&mut self, class: ErrorClass, code: ErrorCode, describe: impl FnOnce() -> String) {
         self.errors += 1;
         self.failures.count(class);
-        self.count_code(code, 1, describe);
-    }
-
-    fn count_code(&mut self, code: ErrorCode, count: u64, describe: impl FnOnce() -> String) {
-        let is_known = self.errors_by_code.iter().any(|known| known.code == code);
-        let code = match !is_known && self.errors_by_code.len() >= MOST_CODES {
-            true => ErrorCode::OTHERS,
-            false => code,
-        };
-        match self.errors_by_code.iter_mut().find(|known| known.code == code) {
-            Some(known) => known.count += count,
-            None => self.errors_by_code.push(ErrorCount {
-                code,
-                count,
-                example: describe(),
-            }),
-        }
+        count_code(&mut self.errors_by_code, code, 1, describe);
     }
 
     /// Counts the duration of a statement, at its place in [`Recording::statement_latency`]. A place that is not there
@@ -295,7 +297,9 @@ impl Recording {
         self.statements += other.statements;
         self.errors += other.errors;
         for error in &other.errors_by_code {
-            self.count_code(error.code, error.count, || error.example.clone());
+            count_code(&mut self.errors_by_code, error.code, error.count, || {
+                error.example.clone()
+            });
         }
         self.latency.add(&other.latency);
         self.lag.add(&other.lag);

@@ -125,12 +125,6 @@ impl SparseHistogram {
 }
 
 impl Latencies for SparseHistogram {
-    fn add_to(&self, sum: &mut LatencyHistogram) {
-        for (class, count) in self.counts() {
-            sum.record_n(lowest_ns(class), count);
-        }
-    }
-
     fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         let pages = self.index.iter().enumerate();
         let pages = pages.filter_map(|(number, page)| Some((number * PAGE, self.pages.get(usize::from(*page))?)));

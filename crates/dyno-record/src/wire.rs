@@ -14,8 +14,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// No count is as large. So many of them can be added that nobody could send as many.
-const MOST_COUNTED: u64 = 1 << 48;
+/// No count that comes from another process is as large. So many of them can be added that nobody could send as many.
+pub const MOST_COUNTED: u64 = 1 << 48;
 
 /// No interval takes more bytes: one of hundreds of statements and commands takes a hundredth of it.
 const MOST_BYTES: usize = 32 << 20;
@@ -392,11 +392,11 @@ mod tests {
         fn an_interval_comes_back_as_it_was(interval in interval()) {
             let bytes = interval.to_bytes();
             let workloads = interval.recordings.len();
-            let sparse = ListedInterval::from_bytes(&bytes, 3, workloads).unwrap();
-            prop_assert_eq!(sparse.to_bytes(), bytes.clone());
-            for (sparse, recording) in sparse.recordings.iter().zip(&interval.recordings) {
+            let listed = ListedInterval::from_bytes(&bytes, 3, workloads).unwrap();
+            prop_assert_eq!(listed.to_bytes(), bytes.clone());
+            for (listed, recording) in listed.recordings.iter().zip(&interval.recordings) {
                 let mut sum = Recording::default();
-                sum.add(sparse);
+                sum.add(listed);
                 prop_assert_eq!(&sum, recording);
             }
             prop_assert_eq!(Interval::from_bytes(&bytes, 3, workloads).unwrap(), interval);

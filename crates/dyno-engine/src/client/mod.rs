@@ -483,7 +483,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     fn report_rest(&mut self, now_ns: u64) {
         if let Some(mut slice) = self.slice.take() {
             let whole = now_ns >= slice.end_ns;
-            slice.end_ns = now_ns.max(slice.start_ns);
+            // However early that is, it lasted.
+            slice.end_ns = now_ns.max(slice.start_ns + 1);
             self.report(slice, whole);
         }
     }

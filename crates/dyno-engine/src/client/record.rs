@@ -6,7 +6,7 @@ use crate::backend::{Backend, Driver};
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Scripted;
-use dyno_record::{CommandRecording, ErrorClass, ErrorCount, Recording, ScriptRecording};
+use dyno_record::{CommandRecording, ErrorClass, Recording, ScriptRecording, count_code};
 use dyno_wire::ServerError;
 use std::time::Duration;
 
@@ -160,15 +160,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if !self.clients[index].waiting.is_running() {
             return;
         }
-        let failed = &mut self.summary.last.failed;
-        match failed.iter_mut().find(|known| known.code == error.code) {
-            Some(known) => known.count += 1,
-            None => failed.push(ErrorCount {
-                code: error.code,
-                count: 1,
-                example: shown(error),
-            }),
-        }
+        count_code(&mut self.summary.last.failed, error.code, 1, || shown(error));
     }
 
     /// A transaction was too late to be begun.

@@ -2,8 +2,8 @@
 
 use super::link::Said;
 use super::merge::Merge;
-use super::{Fleet, FleetObserver, Gap, LOOK, OnLostHost, State, client_event, come_upon, outcome};
-use crate::protocol::{Order, Report};
+use super::{Fleet, FleetObserver, Gap, LOOK, OUT_OF_TURN, OnLostHost, State, client_event, come_upon, outcome};
+use crate::protocol::{Order, Report, shorten};
 use dyno_engine::Stop;
 use dyno_load::LoadPlan;
 use dyno_record::ListedInterval;
@@ -19,6 +19,8 @@ pub(super) struct Driving<'a> {
     began: Instant,
     /// Whether the agents were told to stop.
     stopped: bool,
+    /// Nobody is waited for any longer.
+    deadline: Option<Instant>,
     /// The loss that ended the load.
     lost: Option<String>,
     /// The agents of whose gaps the observer is not told yet.
@@ -28,13 +30,18 @@ pub(super) struct Driving<'a> {
 impl<'a> Driving<'a> {
     /// Of agents that have just begun.
     pub fn new(fleet: &'a mut Fleet, plan: &'a LoadPlan, on_lost: OnLostHost) -> Self {
+        let began = Instant::now();
+        let phases = plan.phases.iter().map(|phase| phase.duration);
+        let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);
+        let overtime = plan.grace.saturating_add(fleet.patience.silence);
         Self {
             merge: Merge::new(plan.workloads.len(), fleet.agents.len()),
             fleet,
             plan,
             on_lost,
-            began: Instant::now(),
+            began,
             stopped: false,
+            deadline: began.checked_add(lasts.saturating_add(overtime)),
             lost: None,
             gaps: Vec::new(),
         }
@@ -42,10 +49,6 @@ impl<'a> Driving<'a> {
 
     /// Hears the agents until none is running. Gives back the loss that ended the load, if one did.
     pub fn gather(mut self, observer: &mut dyn FleetObserver, stop: &Stop) -> Option<String> {
-        let phases = self.plan.phases.iter().map(|phase| phase.duration);
-        let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);
-        let overtime = self.plan.grace.saturating_add(self.fleet.patience.silence);
-        let mut deadline = self.began.checked_add(lasts.saturating_add(overtime));
         while self
             .fleet
             .agents
@@ -62,9 +65,8 @@ impl<'a> Driving<'a> {
             }
             if (stop.requested() || self.lost.is_some() || self.has_broken()) && !self.stopped {
                 self.stop();
-                deadline = Instant::now().checked_add(overtime).into_iter().chain(deadline).min();
             }
-            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 // What scripts do after the load may take its time, as in one process, until that is to end, too.
                 let agents = self.fleet.agents.iter().enumerate();
                 let open: Vec<_> = agents
@@ -94,6 +96,9 @@ impl<'a> Driving<'a> {
 
     fn stop(&mut self) {
         self.stopped = true;
+        let overtime = self.plan.grace.saturating_add(self.fleet.patience.silence);
+        let soon = Instant::now().checked_add(overtime);
+        self.deadline = soon.into_iter().chain(self.deadline).min();
         let agents = self.fleet.agents.iter();
         agents.for_each(|agent| agent.link.order(Order::Stop));
     }
@@ -125,13 +130,16 @@ impl<'a> Driving<'a> {
                     self.lose(number, "it tells of a time that does not come next".to_owned());
                 }
                 Ok(mut interval) => {
+                    for error in interval.recordings.iter_mut().flat_map(|own| &mut own.errors_by_code) {
+                        shorten(&mut error.example);
+                    }
                     if let Err(error) = self.fleet.statements.place(number, &mut interval) {
                         self.lose(number, error.to_string());
                         return;
                     }
-                    observer.host_interval(number, &interval);
                     if self.merge.add(number, &interval) {
                         agent.told = interval.start.saturating_add(interval.duration);
+                        observer.host_interval(number, &interval);
                     }
                 }
                 Err(error) => self.lose(number, error.to_string()),
@@ -148,7 +156,7 @@ impl<'a> Driving<'a> {
                 agent.is_over = true;
                 self.merge.leave(number);
             }
-            Report::Done(ended) if outcome::fits(&ended, workloads) => {
+            Report::Done(ended) if matches!(agent.state, State::Running) && outcome::fits(&ended, workloads) => {
                 if let Some(early) = ended.early.as_ref().filter(|early| outcome::is_gap(early)) {
                     agent.gap = Some(Gap {
                         from: agent.told,
@@ -161,7 +169,7 @@ impl<'a> Driving<'a> {
             }
             Report::Failed(reason) => self.lose(number, reason),
             Report::Done(_) | Report::Hello(_) | Report::Connected(_) => {
-                self.lose(number, "it speaks out of turn".to_owned());
+                self.lose(number, OUT_OF_TURN.to_owned());
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The connection to one agent: a thread that hears it, and one that writes to it.
 
+use super::{MOST_WARNINGS, OUT_OF_TURN};
 use crate::clock::Clock;
 use crate::frame;
 use crate::protocol::{HEARTBEAT, Order, Report};
@@ -9,9 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
-
-/// What an agent says beside answers while there is nothing to do; what comes after that is not kept.
-const MOST_SAID_IDLY: usize = 100;
 
 /// What is heard of an agent.
 pub(super) enum Said {
@@ -134,9 +132,9 @@ impl Drop for Link {
 
 fn hear(number: usize, mut output: impl Read, clock: Clock, heard_ns: &AtomicU64, inbox: &Inbox) {
     let mut buffer = Vec::new();
-    let mut idly = 0;
+    let mut warnings = 0;
     loop {
-        let said = match frame::read(&mut output, &mut buffer) {
+        let mut said = match frame::read(&mut output, &mut buffer) {
             Ok(report) => {
                 let report: Report = report;
                 let now_ns = clock.now_ns();
@@ -146,10 +144,11 @@ fn hear(number: usize, mut output: impl Read, clock: Clock, heard_ns: &AtomicU64
             Err(error) => Said::Gone(error.to_string()),
         };
         if inbox.is_idle.load(Ordering::Relaxed) {
-            match said {
+            match &said {
                 Said::Report(Report::Pong { .. }, _) => continue,
-                Said::Report(..) if idly == MOST_SAID_IDLY => continue,
-                Said::Report(..) => idly += 1,
+                Said::Report(Report::Warning(_), _) if warnings == MOST_WARNINGS => continue,
+                Said::Report(Report::Warning(_), _) => warnings += 1,
+                Said::Report(..) => said = Said::Gone(OUT_OF_TURN.to_owned()),
                 Said::Gone(_) => {}
             }
         }
@@ -201,16 +200,16 @@ mod tests {
     #[test]
     fn who_speaks_without_end_fills_no_memory() {
         let mut said = Vec::new();
-        for _ in 0..2 * MOST_SAID_IDLY {
+        for _ in 0..2 * MOST_WARNINGS {
             frame::write(&mut said, &Report::Warning("é".repeat(1 << 16))).unwrap();
         }
         let (inbox, heard) = Inbox::new();
         inbox.idle(true);
         hear(0, said.as_slice(), Clock::start(), &AtomicU64::new(0), &inbox);
         let warnings = heard.try_iter().filter_map(|(_, said)| match said {
-            Said::Report(Report::Warning(text), _) => Some(text.len()),
+            Said::Report(Report::Warning(text), _) => Some(text.capacity()),
             _ => None,
         });
-        assert_eq!(warnings.collect::<Vec<_>>(), [4096; MOST_SAID_IDLY]);
+        assert_eq!(warnings.collect::<Vec<_>>(), [4096; MOST_WARNINGS]);
     }
 }

@@ -38,6 +38,12 @@ const TRIPS: usize = 16;
 /// A plan is sent in one message, which has little else in it.
 const MOST_BYTES_OF_A_PLAN: usize = frame::MOST_BYTES as usize - (1 << 20);
 
+/// How many sentences of an agent are kept.
+const MOST_WARNINGS: usize = 100;
+
+/// Why an agent is given up that says what is not to be said yet, or any more.
+const OUT_OF_TURN: &str = "it speaks out of turn";
+
 /// How often the controller looks at what nobody tells it.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -257,7 +263,7 @@ impl Fleet {
             match said {
                 Said::Report(Report::Pong { .. }, _) => {}
                 Said::Report(Report::Warning(text), _) => self.agents[number].warn(text),
-                Said::Report(..) => return Err(self.failed(number, "it speaks out of turn".to_owned())),
+                Said::Report(..) => return Err(self.failed(number, OUT_OF_TURN.to_owned())),
                 Said::Gone(reason) => return Err(self.failed(number, reason)),
             }
         }
@@ -322,7 +328,7 @@ impl Fleet {
             }
             Report::Warning(text) => agent.warn(text),
             Report::Hello(_) | Report::Started { .. } | Report::Interval(_) | Report::Sample { .. } | Report::Over => {
-                return Err(self.failed(number, "it speaks out of turn".to_owned()));
+                return Err(self.failed(number, OUT_OF_TURN.to_owned()));
             }
         }
         Ok(())
@@ -487,7 +493,7 @@ fn greet(
             }
             // Others are slower, and this one hears that we are there.
             Ok((number, Said::Report(Report::Pong { .. }, _))) if links[number].2.is_some() => {}
-            Ok((number, Said::Report(..))) => return Err(failed(&links[number], "it speaks out of turn".to_owned())),
+            Ok((number, Said::Report(..))) => return Err(failed(&links[number], OUT_OF_TURN.to_owned())),
             Ok((number, Said::Gone(reason))) => return Err(failed(&links[number], reason)),
             Err(_) if Instant::now() > deadline => {
                 let reason = format!("its agent did not answer within {:.0} s", patience.start.as_secs_f64());
@@ -498,9 +504,6 @@ fn greet(
     }
     Ok(links.iter_mut().filter_map(|(_, _, hello)| hello.take()).collect())
 }
-
-/// How many sentences of an agent are kept.
-const MOST_WARNINGS: usize = 100;
 
 impl Agent {
     /// Whether an interval is the one that comes next, of a time that is over at `latest`, and is as long as intervals

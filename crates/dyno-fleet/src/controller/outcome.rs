@@ -3,9 +3,10 @@
 use super::{Agent, State};
 use crate::protocol::{Early, Ended};
 use dyno_engine::{Ending, LastTransactions, Outcome, Stop, Waited};
+use dyno_record::{MOST_CODES, MOST_COUNTED};
 use std::time::Duration;
 
-/// Whether this speaks of so many workloads.
+/// Whether this speaks of so many workloads, and of no more errors than they can have.
 pub(super) fn fits(ended: &Ended, workloads: usize) -> bool {
     let lengths = [
         ended.unfinished.len(),
@@ -16,7 +17,10 @@ pub(super) fn fits(ended: &Ended, workloads: usize) -> bool {
         ended.last.len(),
         ended.restarted.len(),
     ];
+    let failed = || ended.last.iter().flat_map(|last| &last.failed);
     lengths.iter().all(|length| *length == workloads)
+        && failed().count() <= workloads * (MOST_CODES + 1)
+        && failed().all(|error| error.count < MOST_COUNTED)
 }
 
 /// Whether this ends the load for all hosts, as it does for all threads of one process.

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// interval that ends early is the last, as the next would begin between two steps. Phases that last until their work
 /// is done end at times of their own.
 pub(super) fn is_planned<H, S>(interval: &Interval<H, S>, phases: &[Phase], step: Duration) -> bool {
-    let Some(phase) = phases.get(interval.phase) else {
+    let Some(phase) = phases.get(interval.phase).filter(|_| !interval.duration.is_zero()) else {
         return false;
     };
     let before = phases.iter().take(interval.phase);
@@ -46,8 +46,15 @@ mod tests {
         for (phase, start_ms, lasts_ms) in [(0, 0, 100), (0, 200, 50), (1, 250, 100), (1, 1150, 100), (1, 450, 30)] {
             assert!(is_planned(phase, start_ms, lasts_ms), "{start_ms}");
         }
-        // Too long, over the end of its phase, after an early end, in another phase, after the end.
-        for (phase, start_ms, lasts_ms) in [(1, 350, 900), (0, 200, 100), (1, 480, 70), (0, 350, 100), (1, 1250, 1)] {
+        // Without end, too long, over the end of its phase, after an early end, in another phase, after the end.
+        for (phase, start_ms, lasts_ms) in [
+            (0, 100, 0),
+            (1, 350, 900),
+            (0, 200, 100),
+            (1, 480, 70),
+            (0, 350, 100),
+            (1, 1250, 1),
+        ] {
             assert!(!is_planned(phase, start_ms, lasts_ms), "{start_ms}");
         }
         assert!(!is_planned(2, 0, 100));

@@ -2,7 +2,7 @@
 //! password is asked for. The program of this dyno is copied into the user's cache folder there, under the hash of its
 //! content, so that both ends are the same; a copy that is there already is used again.
 
-use super::process::Process;
+use super::process::{LAST_WORDS, Process};
 use super::{Channel, StartError};
 use dyno_engine::Stop;
 use dyno_text::one_line;
@@ -13,10 +13,12 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// More of what a host says is not kept.
-const MOST_SAID_BYTES: u64 = 1 << 16;
+const MOST_SAID_BYTES: usize = 1 << 16;
 
 /// How often it is looked whether an ssh has ended.
 const LOOK: Duration = Duration::from_millis(5);
@@ -25,13 +27,15 @@ const LOOK: Duration = Duration::from_millis(5);
 const ANSWER: &str = "dyno finds: ";
 
 /// What ssh is told beside the user's configuration: to ask nobody, and to give up after a while.
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 7] = [
     "-T",
     "-oBatchMode=yes",
     "-oConnectTimeout=10",
     "-oServerAliveInterval=5",
     "-oServerAliveCountMax=6",
     "-oEscapeChar=none",
+    // One that is there already serves; none is begun that would outlast dyno.
+    "-oControlMaster=no",
 ];
 
 /// Starts an agent on a host with the program `dyno`, of which this is the hash. A raised `stop` ends the waiting.
@@ -153,18 +157,10 @@ fn run(mut command: Command, host: &str, doing: &'static str, stop: &Stop) -> Re
     // In a process group of its own: keys that stop dyno are for dyno alone, which ends it then.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(StartError::NoSsh)?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (status, stdout, stderr) = std::thread::scope(|scope| {
-        let stdout = scope.spawn(|| all_of(stdout));
-        let stderr = scope.spawn(|| all_of(stderr));
-        let status = ended(&mut child, stop)?;
-        // Neither panics.
-        Ok::<_, StartError>((
-            status,
-            stdout.join().unwrap_or_default(),
-            stderr.join().unwrap_or_default(),
-        ))
-    })?;
+    let stdout = Heard::of(child.stdout.take()).map_err(StartError::NoSsh);
+    let stderr = Heard::of(child.stderr.take()).map_err(StartError::NoSsh);
+    let status = ended(&mut child, stop)?;
+    let (stdout, stderr) = (stdout?.all(), stderr?.all());
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
@@ -181,16 +177,42 @@ fn run(mut command: Command, host: &str, doing: &'static str, stop: &Stop) -> Re
     })
 }
 
-/// What a stream has to say, as far as it can be read.
-fn all_of(stream: Option<impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(mut stream) = stream {
-        // What came before it broke is worth telling, and nobody reads on without end.
-        let _ = stream.by_ref().take(MOST_SAID_BYTES).read_to_end(&mut bytes);
-        // Who writes more is not kept waiting.
-        let _ = io::copy(&mut stream, &mut io::sink());
+/// What a stream has to say. Who was started by ssh may hold it open for longer than ssh is there, so nobody waits for
+/// its end.
+struct Heard {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// Closed at its end.
+    end: Receiver<()>,
+}
+
+impl Heard {
+    /// Begins to listen.
+    fn of(stream: Option<impl Read + Send + 'static>) -> io::Result<Self> {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let (open, end) = mpsc::channel();
+        let heard = Arc::clone(&bytes);
+        std::thread::Builder::new()
+            .name("ssh-output".to_owned())
+            .spawn(move || {
+                let mut chunk = [0; 4096];
+                if let Some(mut stream) = stream {
+                    while let Ok(read @ 1..) = stream.read(&mut chunk) {
+                        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                        let room = MOST_SAID_BYTES.saturating_sub(heard.len());
+                        // Who writes more is heard, so as not to be kept waiting.
+                        heard.extend_from_slice(&chunk[..read.min(room)]);
+                    }
+                }
+                drop::<Sender<()>>(open);
+            })?;
+        Ok(Self { bytes, end })
     }
-    bytes
+
+    /// All of it, or what came until soon after now.
+    fn all(self) -> Vec<u8> {
+        let _ = self.end.recv_timeout(LAST_WORDS);
+        std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// How a child ended by itself; a raised `stop` ends it.
@@ -214,6 +236,7 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::process::Output;
+    use std::time::Instant;
 
     /// The scripts with this shell, as if ssh had led to it.
     fn at_home(home: &Path, script: &str, input: &[u8]) -> Output {
@@ -278,6 +301,19 @@ mod tests {
         assert!(said("Only SFTP here.\n").contains("it answered \"Only SFTP here.\""));
         let with_blanks = format!("\n{ANSWER}Linux x86_64 missing\nbye\n");
         assert_eq!(answer("b", &with_blanks).unwrap(), ("Linux x86_64".to_owned(), false));
+    }
+
+    #[test]
+    fn nobody_waits_for_who_stays_behind() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & echo done; echo why >&2"]);
+        let begun = Instant::now();
+        let stop = Stop::new();
+        assert_eq!(run(command, "b", "looking", &stop).unwrap(), "done\n");
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        let mut endless = Command::new("sh");
+        endless.args(["-c", "head -c 10000000 /dev/zero"]);
+        assert_eq!(run(endless, "b", "looking", &stop).unwrap().len(), MOST_SAID_BYTES);
     }
 
     #[test]

@@ -32,7 +32,10 @@ impl Steering {
     ///
     /// Threads look for it at the end of each interval at the latest, so `from` has to be more than an interval ahead
     /// for all of them to change at the same instant.
-    pub fn go_on(&self, from: Duration, stages: Vec<Vec<Stage>>) {
+    pub fn go_on(&self, from: Duration, mut stages: Vec<Vec<Stage>>) {
+        for last in stages.iter_mut().filter_map(|stages| stages.last_mut()) {
+            last.duration = Duration::MAX;
+        }
         // Whoever held it cannot have left half of it.
         let mut course = self.course.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *course = Course { from, stages };

@@ -105,17 +105,19 @@ impl Ready {
         open_log: &OpenLog<'_>,
         stop: &Stop,
     ) -> Result<Self, LoadError> {
+        let Some(first) = plan.workloads.first() else {
+            return Err(LoadError::Empty);
+        };
         let is_lua = |workload: &WorkloadPlan| matches!(workload.program, Work::Lua(_));
-        let lua = plan.workloads.first().is_some_and(is_lua);
-        let kinds = plan
-            .workloads
-            .iter()
-            .map(|workload| discriminant(&workload.driver.server));
-        let is_mixed = !kinds.clone().zip(kinds.skip(1)).all(|(one, next)| one == next);
-        match plan.workloads.first().map(|workload| &workload.driver.server) {
-            None => Err(LoadError::Empty),
-            Some(_) if is_mixed => Ok(Self::Mixed(build_mixed(plan, open_log)?)),
-            Some(Server::Postgres(_)) => Ok(match lua {
+        let kind = |workload: &WorkloadPlan| discriminant(&workload.driver.server);
+        let is_mixed = plan.workloads.iter().any(|workload| kind(workload) != kind(first));
+        if is_mixed && plan.workloads.iter().any(is_lua) {
+            return Err(LoadError::Mixed);
+        }
+        let lua = is_lua(first);
+        match &first.driver.server {
+            _ if is_mixed => Ok(Self::Mixed(build_mixed(plan, open_log)?)),
+            Server::Postgres(_) => Ok(match lua {
                 true => Self::PostgresLua(LuaLoad::build(
                     plan,
                     part,
@@ -127,7 +129,7 @@ impl Ready {
                 )?),
                 false => Self::Postgres(build(plan, to_postgres, open_log)?),
             }),
-            Some(Server::Mysql(_)) => Ok(match lua {
+            Server::Mysql(_) => Ok(match lua {
                 true => Self::MysqlLua(LuaLoad::build(
                     plan,
                     part,
@@ -139,9 +141,9 @@ impl Ready {
                 )?),
                 false => Self::Mysql(build(plan, to_mysql, open_log)?),
             }),
-            Some(Server::Oracle(_) | Server::OracleByCrate(_)) if lua => Err(LoadError::NoLua),
-            Some(Server::Oracle(_)) => Ok(Self::Oracle(build(plan, to_oracle, open_log)?)),
-            Some(Server::OracleByCrate(_)) => Ok(Self::OracleByCrate(build_by_crate(plan, open_log)?)),
+            Server::Oracle(_) | Server::OracleByCrate(_) if lua => Err(LoadError::NoLua),
+            Server::Oracle(_) => Ok(Self::Oracle(build(plan, to_oracle, open_log)?)),
+            Server::OracleByCrate(_) => Ok(Self::OracleByCrate(build_by_crate(plan, open_log)?)),
         }
     }
 
@@ -302,10 +304,6 @@ fn build<S: Session>(
 }
 
 fn build_mixed(plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Load<MixedDriver, ScriptProgram>, LoadError> {
-    let is_lua = |workload: &WorkloadPlan| matches!(workload.program, Work::Lua(_));
-    if plan.workloads.iter().any(is_lua) {
-        return Err(LoadError::Mixed);
-    }
     let (mut postgres, mut mysql, mut oracle) = (Known::new(to_postgres), Known::new(to_mysql), Known::new(to_oracle));
     build_with(plan, open_log, |access, program| {
         Ok(match &access.server {

@@ -110,13 +110,8 @@ struct WorkOfOne<W, C, O> {
 
 impl<W, C, O> WorkOfOne<W, C, O> {
     fn own_of(&self, connections: Vec<Option<Opened<C>>>) -> Vec<Option<Opened<O>>> {
-        let own = |opened: Opened<C>| {
-            Some(Opened {
-                connection: (self.own)(opened.connection)?,
-                endpoint: opened.endpoint,
-            })
-        };
-        connections.into_iter().map(|opened| opened.and_then(own)).collect()
+        let own = |opened: Option<Opened<C>>| opened?.filter_map(self.own);
+        connections.into_iter().map(own).collect()
     }
 }
 
@@ -198,15 +193,8 @@ impl<B: Backend, C> Backend for BackendOfOne<B, C> {
 
     fn adopt(&mut self, client: usize, connection: Opened<C>) -> io::Result<()> {
         // The driver of the workload opened it, so it is of the kind.
-        let own = (self.own)(connection.connection).ok_or(io::ErrorKind::InvalidInput)?;
-        let endpoint = connection.endpoint;
-        self.backend.adopt(
-            client,
-            Opened {
-                connection: own,
-                endpoint,
-            },
-        )
+        let own = connection.filter_map(self.own).ok_or(io::ErrorKind::InvalidInput)?;
+        self.backend.adopt(client, own)
     }
 
     fn endpoint(&self, client: usize) -> usize {

@@ -79,6 +79,13 @@ impl<C> Opened<C> {
             endpoint: self.endpoint,
         }
     }
+
+    fn filter_map<O>(self, own: impl FnOnce(C) -> Option<O>) -> Option<Opened<O>> {
+        Some(Opened {
+            connection: own(self.connection)?,
+            endpoint: self.endpoint,
+        })
+    }
 }
 
 /// What a thread does with its backend, of whatever type that is.

@@ -7,7 +7,6 @@ use crate::backend::{Backend, Driver};
 use crate::clock::duration_ns;
 use crate::profile::{Change, Rules};
 use crate::program::Scripted;
-use std::time::Duration;
 
 /// When clients begin their transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +35,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn heed_steering(&mut self) {
         let Some(steering) = self.steering else { return };
         self.heeded = steering.changes();
-        let Some((from, mut stages)) = steering.of(self.number) else {
+        let Some((from, stages)) = steering.of(self.number) else {
             return;
         };
         let from_ns = self.phases_begin_ns.saturating_add(duration_ns(from));
-        if let Some(last) = stages.last_mut() {
-            last.duration = Duration::MAX;
-        }
         let profile = Rules::steered(self.workload, &stages).profile(self.part, from_ns, from_ns);
         // Until then everything goes on as it does.
         self.changes = profile.changes.into_iter().peekable();

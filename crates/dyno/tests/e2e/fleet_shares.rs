@@ -213,9 +213,10 @@ end
     statements.sort_unstable();
     let texts: Vec<_> = statements.iter().map(|(text, _)| *text).collect();
     assert_eq!(texts, ["INSERT INTO seen VALUES (?)", "SELECT ?", "SELECT ? AS one"]);
-    // Each text was counted as often as all clients executed it: an event executes one.
+    // Each text was counted as often as all clients executed it: an event executes one. At each edge of the measuring
+    // time a client may have one whose statement is over and the event is not.
     let counted: u64 = statements.iter().map(|(_, count)| count).sum();
-    assert_eq!(counted, run.measured());
+    assert!(counted.abs_diff(run.measured()) <= 2 * 5, "{counted} {}", run.measured());
     home.assert_no_server();
 }
 

@@ -32,6 +32,12 @@ pub trait Latencies {
     fn figures<const N: usize>(&self, percents: [f64; N]) -> Option<LatencyFigures<N>>;
 }
 
+/// A histogram to which others can be added.
+pub trait Sum: Default {
+    /// Adds all counts of `other`.
+    fn add_all(&mut self, other: &impl Latencies);
+}
+
 /// What is read from a histogram, in nanoseconds and to its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencyFigures<const N: usize> {
@@ -153,6 +159,12 @@ impl Latencies for LatencyHistogram {
             max_ns: self.max_ns(),
             percentiles_ns: percents.map(|percent| self.percentile_ns(percent)),
         })
+    }
+}
+
+impl Sum for LatencyHistogram {
+    fn add_all(&mut self, other: &impl Latencies) {
+        self.add(other);
     }
 }
 

@@ -35,6 +35,7 @@ impl ListedHistogram {
 }
 
 impl Latencies for ListedHistogram {
+    #[inline]
     fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         self.0.iter().copied()
     }
@@ -45,10 +46,12 @@ impl Latencies for ListedHistogram {
 }
 
 impl Counts for ListedHistogram {
+    #[inline]
     fn with_room(classes: usize) -> Self {
         Self(Vec::with_capacity(classes))
     }
 
+    #[inline]
     fn count(&mut self, class: usize, count: u64) {
         self.0.push((class, count));
     }

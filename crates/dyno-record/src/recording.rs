@@ -5,7 +5,7 @@
 //! completed, to the nanosecond, whatever the collector is doing.
 
 use crate::error::{ErrorClass, ErrorCode};
-use crate::histogram::{Latencies, LatencyHistogram};
+use crate::histogram::{Latencies, LatencyHistogram, Sum};
 use crate::sparse::{MOST_STATEMENTS, SparseHistogram};
 use serde::{Deserialize, Serialize};
 
@@ -235,13 +235,19 @@ pub fn count_code(errors: &mut Vec<ErrorCount>, code: ErrorCode, count: u64, des
 
 impl Default for Recording {
     fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl<H: Default, S> Recording<H, S> {
+    fn empty() -> Self {
         Self {
             transactions: 0,
             statements: 0,
             errors: 0,
             errors_by_code: Vec::new(),
-            latency: LatencyHistogram::new(),
-            lag: LatencyHistogram::new(),
+            latency: H::default(),
+            lag: H::default(),
             statement_latency: Vec::new(),
             skipped: 0,
             late: 0,
@@ -291,8 +297,32 @@ impl Recording {
         self.statement_latency.resize_with(place + 1, SparseHistogram::default);
     }
 
+    /// Makes the recording empty again, keeping its memory.
+    pub fn clear(&mut self) {
+        self.transactions = 0;
+        self.statements = 0;
+        self.errors = 0;
+        self.errors_by_code.clear();
+        self.latency.clear();
+        self.lag.clear();
+        self.statement_latency.iter_mut().for_each(SparseHistogram::clear);
+        self.skipped = 0;
+        self.late = 0;
+        self.retried = 0;
+        self.retries = 0;
+        self.failures = FailureCounts::default();
+        self.latency_sums = Sums::default();
+        self.lag_sums = Sums::default();
+        self.scripts.fill(ScriptRecording::default());
+        for commands in &mut self.commands {
+            commands.fill(CommandRecording::default());
+        }
+    }
+}
+
+impl<H: Sum, S: Sum> Recording<H, S> {
     /// Adds everything `other` counted.
-    pub fn add<H: Latencies, S: Latencies>(&mut self, other: &Recording<H, S>) {
+    pub fn add<G: Latencies, T: Latencies>(&mut self, other: &Recording<G, T>) {
         self.transactions += other.transactions;
         self.statements += other.statements;
         self.errors += other.errors;
@@ -301,14 +331,14 @@ impl Recording {
                 error.example.clone()
             });
         }
-        self.latency.add(&other.latency);
-        self.lag.add(&other.lag);
+        self.latency.add_all(&other.latency);
+        self.lag.add_all(&other.lag);
         self.statement_latency.resize_with(
             self.statement_latency.len().max(other.statement_latency.len()),
-            SparseHistogram::default,
+            S::default,
         );
         for (sum, part) in self.statement_latency.iter_mut().zip(&other.statement_latency) {
-            sum.add(part);
+            sum.add_all(part);
         }
         self.skipped += other.skipped;
         self.late += other.late;
@@ -329,26 +359,35 @@ impl Recording {
             }
         }
     }
+}
 
-    /// Makes the recording empty again, keeping its memory.
-    pub fn clear(&mut self) {
-        self.transactions = 0;
-        self.statements = 0;
-        self.errors = 0;
-        self.errors_by_code.clear();
-        self.latency.clear();
-        self.lag.clear();
-        self.statement_latency.iter_mut().for_each(SparseHistogram::clear);
-        self.skipped = 0;
-        self.late = 0;
-        self.retried = 0;
-        self.retries = 0;
-        self.failures = FailureCounts::default();
-        self.latency_sums = Sums::default();
-        self.lag_sums = Sums::default();
-        self.scripts.fill(ScriptRecording::default());
-        for commands in &mut self.commands {
-            commands.fill(CommandRecording::default());
+impl<S> Recording<SparseHistogram, S> {
+    /// An empty recording with memory only for what occurs.
+    #[must_use]
+    pub fn sparse() -> Self {
+        Self::empty()
+    }
+
+    /// The same with room for every latency of transactions.
+    #[must_use]
+    pub fn dense(self) -> Recording<LatencyHistogram, S> {
+        Recording {
+            transactions: self.transactions,
+            statements: self.statements,
+            errors: self.errors,
+            errors_by_code: self.errors_by_code,
+            latency: self.latency.dense(),
+            lag: self.lag.dense(),
+            statement_latency: self.statement_latency,
+            skipped: self.skipped,
+            late: self.late,
+            retried: self.retried,
+            retries: self.retries,
+            failures: self.failures,
+            latency_sums: self.latency_sums,
+            lag_sums: self.lag_sums,
+            scripts: self.scripts,
+            commands: self.commands,
         }
     }
 }

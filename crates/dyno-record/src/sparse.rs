@@ -3,7 +3,7 @@
 //! A script may have hundreds of statements, and a full histogram takes 220 kB in every recording of every thread.
 //! Classes of latency lie in pages, which come with the first latency that falls into one.
 
-use crate::histogram::{HIGHEST_NS, Latencies, LatencyFigures, LatencyHistogram};
+use crate::histogram::{HIGHEST_NS, Latencies, LatencyFigures, LatencyHistogram, Sum};
 use crate::wire::classes::{self, Counts};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -62,13 +62,19 @@ impl SparseHistogram {
     #[inline]
     pub fn add_count(&mut self, class: usize, count: u64) {
         let class = class.min(CLASSES - 1);
-        let page = match self.index.get(class / PAGE) {
-            Some(page) if *page != NO_PAGE => *page,
-            _ => self.new_page(class / PAGE),
-        };
+        let page = self.page(class / PAGE);
         if let Some(page) = self.pages.get_mut(usize::from(page)) {
             page[class % PAGE] += count;
             self.count += count;
+        }
+    }
+
+    /// Where the page of this number lies.
+    #[inline]
+    fn page(&mut self, number: usize) -> u16 {
+        match self.index.get(number) {
+            Some(page) if *page != NO_PAGE => *page,
+            _ => self.new_page(number),
         }
     }
 
@@ -89,8 +95,18 @@ impl SparseHistogram {
 
     /// Adds all counts of `other`.
     pub fn add(&mut self, other: &impl Latencies) {
+        // Classes come in order, so those of a page one after the other.
+        let (mut number, mut page) = (PAGES, NO_PAGE);
         for (class, count) in other.counts() {
-            self.add_count(class, count);
+            let class = class.min(CLASSES - 1);
+            if class / PAGE != number {
+                number = class / PAGE;
+                page = self.page(number);
+            }
+            if let Some(page) = self.pages.get_mut(usize::from(page)) {
+                page[class % PAGE] += count;
+                self.count += count;
+            }
         }
     }
 
@@ -121,6 +137,12 @@ impl SparseHistogram {
     #[must_use]
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         self.dense().percentile_ns(percent)
+    }
+}
+
+impl Sum for SparseHistogram {
+    fn add_all(&mut self, other: &impl Latencies) {
+        self.add(other);
     }
 }
 

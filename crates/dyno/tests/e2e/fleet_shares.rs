@@ -216,7 +216,11 @@ end
     // Each text was counted as often as all clients executed it: an event executes one. At each edge of the measuring
     // time a client may have one whose statement is over and the event is not.
     let counted: u64 = statements.iter().map(|(_, count)| count).sum();
-    assert!(counted.abs_diff(run.measured()) <= 2 * 5, "{counted} {}", run.measured());
+    assert!(
+        counted.abs_diff(run.measured()) <= 2 * 5,
+        "{counted} {}",
+        run.measured()
+    );
     home.assert_no_server();
 }
 

@@ -221,6 +221,8 @@ impl<'a> CampaignRunner<'a> {
             };
             self.made += 2;
             if let Some(failed) = runs.iter().find(|run| run.state != RunState::Complete) {
+                // It may have all its blocks, such as one with too many errors, but counts for nothing.
+                kept.forget(number)?;
                 return Ok(failed.failure.clone());
             }
         }

@@ -179,3 +179,23 @@ fn a_signal_keeps_the_pairs_that_are_there_and_the_others_can_be_measured_later(
     assert_eq!(after["pairs"][0], first);
     assert_eq!(after["pairs"].as_array().unwrap().len(), 8);
 }
+
+#[test]
+fn a_pair_with_too_many_errors_does_not_count_and_is_measured_again() {
+    let (desk, database) = (desk(), database_alone("e2e_screen_faulty"));
+    // One of each pair fails now and then.
+    let failing = WAITING.replace(":label,", "1 / (case when random() < 0.3 then 2 - :label else 1 end),");
+    desk.file("waiting.toml", &failing);
+    screen(&desk, &database.target(), "--set label=1,2 --set ms=1,3 --each 2s")
+        .expect(2)
+        .says("ended with an error")
+        .says("14 of 16 runs are not complete")
+        .shows("only 0 of 8 pairs are measured");
+    let states = || -> Vec<String> { run_folders(&desk.archive()).iter().map(|run| run.state()).collect() };
+    assert_eq!(states().iter().filter(|state| *state == "faulty").count(), 1);
+    assert!(desk.known("screen.json")["pairs"].as_array().unwrap().is_empty());
+    let words = ["run", "--resume", "--target", &database.target()];
+    Ended::of(&mut desk.command(words)).expect(2).says("Pair 1 of 8");
+    assert!(desk.known("screen.json")["pairs"].as_array().unwrap().is_empty());
+    assert_eq!(states().len(), 2);
+}

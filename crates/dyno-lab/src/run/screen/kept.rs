@@ -78,6 +78,13 @@ impl<'a> Kept<'a> {
         self.screen.write(self.campaign)
     }
 
+    /// Leaves out the pair of this number, because it turned out not to count. Its blocks are kept.
+    pub fn forget(&mut self, number: usize) -> Result<(), ArchiveError> {
+        self.screen.pairs.retain(|pair| pair.row != number + 1);
+        self.conclude();
+        self.screen.write(self.campaign)
+    }
+
     /// What a pair says.
     fn pair(&self, number: usize, blocks: &[Block]) -> ScreenedPair {
         let run = self.plan.runs.get(2 * number + 1);
@@ -226,5 +233,20 @@ mod tests {
         assert_eq!(screen.unexplained, None);
         let csv = std::fs::read_to_string(folder.path().join("screen.csv")).unwrap();
         assert_eq!(csv.lines().count(), 1 + 8 * 10, "{csv}");
+    }
+
+    #[test]
+    fn a_pair_that_does_not_count_is_in_no_effect() {
+        let (plan, folder) = (plan(), tempfile::tempdir().unwrap());
+        let mut kept = Kept::of(&plan, folder.path());
+        for number in 0..8 {
+            kept.keep(number, &versus(), &blocks(1.0)).unwrap();
+        }
+        assert!(!Screen::read(folder.path()).unwrap().effects.is_empty());
+        kept.forget(2).unwrap();
+        let screen = Screen::read(folder.path()).unwrap();
+        assert_eq!((screen.pairs.len(), screen.effects.len()), (7, 0));
+        let kept = Kept::of(&plan, folder.path());
+        assert!(kept.has(1) && !kept.has(2));
     }
 }

@@ -29,7 +29,7 @@ use std::time::Duration;
 const ENDING: Duration = Duration::from_millis(200);
 
 /// Writes what two cells that are measured in turn say about each other.
-pub(super) type Keep<'a> = dyn FnMut(&Versus, &[Block]) -> Result<(), ArchiveError> + 'a;
+pub(super) type Keep<'a> = dyn FnMut(Versus, &[Block]) -> Result<(), ArchiveError> + 'a;
 
 /// What all runs of a campaign have in common.
 pub(super) struct Bench<'a> {
@@ -259,8 +259,6 @@ impl Bench<'_> {
             return Err(RunError::NothingPlanned);
         };
         let experiment = &cell.experiment;
-        let notes = turns::notes(plan, self.stop);
-        notes.iter().for_each(|note| progress.note(note));
         let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         let all: Vec<&Ready> = std::iter::once(&ready).chain(&beside).collect();
         let division = turns::Division::of(plan);
@@ -326,8 +324,7 @@ impl Bench<'_> {
         let mut observer = observer.watching(&folders);
         let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
         let is_over = observer.is_over();
-        let (mut versus, blocks) = observer.known();
-        versus.notes.splice(0..0, notes);
+        let (versus, blocks) = observer.known();
         drop(observer);
         let outcome = match driven {
             Ok(outcome) => outcome,
@@ -352,7 +349,7 @@ impl Bench<'_> {
             .or_else(|| self.lapse(servers, &outcome))
             .or(failure);
         // What was measured is kept all the same.
-        if let Err(error) = keep(&versus, &blocks) {
+        if let Err(error) = keep(versus, &blocks) {
             recordings
                 .iter_mut()
                 .for_each(|recording| recording.note(format!("{error}.")));

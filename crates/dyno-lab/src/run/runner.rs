@@ -8,6 +8,7 @@ use super::reserved::Reserved;
 use super::screen;
 use super::servers::CellServers;
 use super::threads;
+use super::turns;
 use super::{Emergency, Finished, Progress, RunError};
 use dyno_analysis::progress::{FinishedRun, Upcoming};
 use dyno_archive::plan::PlannedRun;
@@ -183,8 +184,13 @@ impl<'a> CampaignRunner<'a> {
         for planned in &self.plan.runs {
             self.bench.campaign.set_aside(planned)?;
         }
+        let notes = turns::notes(self.plan, self.bench.stop);
+        notes.iter().for_each(|note| progress.note(note));
         let folder = self.bench.campaign.path();
-        let mut keep = |versus: &Versus, blocks: &[Block]| versus.write(folder, blocks);
+        let mut keep = |mut versus: Versus, blocks: &[Block]| {
+            versus.notes.splice(0..0, notes.iter().cloned());
+            versus.write(folder, blocks)
+        };
         let runs = self.bench.in_turns(self.plan, turns, servers, &mut keep, progress)?;
         self.made += u32::try_from(runs.len()).unwrap_or(u32::MAX);
         let failed = runs.iter().find(|run| run.state != RunState::Complete);
@@ -214,7 +220,7 @@ impl<'a> CampaignRunner<'a> {
                 of: self.cells.len(),
             };
             told.step(&format!("Pair {} of {}", told.number, told.of));
-            let mut keep = |versus: &Versus, blocks: &[Block]| kept.keep(number, versus, blocks);
+            let mut keep = |versus: Versus, blocks: &[Block]| kept.keep(number, &versus, blocks);
             let runs = match self.bench.in_turns(&pair, turns, servers, &mut keep, &mut told) {
                 Err(_) if self.bench.stop.requested() && self.made > 0 => break,
                 made => made?,

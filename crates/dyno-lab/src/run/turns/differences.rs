@@ -3,7 +3,7 @@
 
 use super::super::target::lexis;
 use super::super::workload;
-use dyno_archive::plan::{Data, Plan, Resolved};
+use dyno_archive::plan::{Cell, Data, Factor, Plan, Resolved};
 use dyno_engine::Stop;
 use dyno_load::Work;
 use dyno_target::target::product;
@@ -13,33 +13,42 @@ pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
     let [first, others @ ..] = plan.cells.as_slice() else {
         return Vec::new();
     };
-    let factors: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
-    let factors = factors.join(" and ");
-    let mut notes = Vec::new();
-    if others
+    let Some(Factor { name, .. }) = plan.factors.iter().find(|factor| factor.levels.len() > 1) else {
+        return Vec::new();
+    };
+    let level = |cell: &Cell| cell.levels.get(name).map_or("", String::as_str).to_owned();
+    let alike = others
         .iter()
-        .any(|other| is_alike(&first.experiment, &other.experiment, stop))
-    {
-        notes.push(format!(
-            "Nothing uses {factors}, so both execute the same: a difference that is found is chance, or one between \
-             two equal servers. If that is not meant, have a script use :{factors}."
-        ));
-    }
-    if others
+        .filter(|other| is_alike(&first.experiment, &other.experiment, stop));
+    let alike = alike.map(|other| {
+        let unused = match others.len() {
+            1 => name.clone(),
+            _ => format!(
+                "what {name} = {} has other than {name} = {}",
+                level(other),
+                level(first)
+            ),
+        };
+        format!(
+            "Nothing uses {unused}, so both execute the same: a difference that is found is chance, or one between \
+             two equal servers. If that is not meant, have a script use :{name}."
+        )
+    });
+    let other_data = others
         .iter()
-        .any(|other| has_other_data(&first.experiment, &other.experiment))
-    {
-        notes.push(format!(
-            "{factors} changes the data as well: a difference may come from that alone."
-        ));
-    }
-    notes
+        .any(|other| has_other_data(&first.experiment, &other.experiment));
+    let other_data =
+        other_data.then(|| format!("{name} changes the data as well: a difference may come from that alone."));
+    alike.chain(other_data).collect()
 }
 
-/// Whether they differ in nothing but parameters that no script uses.
-fn is_alike(one: &Resolved, other: &Resolved, stop: &Stop) -> bool {
+/// Whether they differ in nothing but parameters that no script uses, and what is not measured in turn.
+pub(in crate::run) fn is_alike(one: &Resolved, other: &Resolved, stop: &Stop) -> bool {
     let without = |experiment: &Resolved| Resolved {
         parameters: Default::default(),
+        metrics: Default::default(),
+        checks: Default::default(),
+        outputs: Default::default(),
         ..experiment.clone()
     };
     let changed = one
@@ -117,6 +126,14 @@ script = "select :used, ':rows';"
         assert!(noted("used", "1,2").is_empty());
         assert!(noted("clients", "1,2").is_empty());
         assert!(noted("work_mem", "4MB,8MB").is_empty());
+    }
+
+    #[test]
+    fn which_of_several_executes_the_same_is_told() {
+        let notes = noted("side", "1,2,3");
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        let begin = "Nothing uses what side = 3 has other than side = 1, so both execute the same";
+        assert!(notes[1].starts_with(begin), "{notes:?}");
     }
 
     #[test]

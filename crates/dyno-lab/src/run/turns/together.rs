@@ -17,11 +17,13 @@ const LONGEST_NAME: usize = 40;
 /// There is one cell, they differ in several factors, or they cannot be measured in turn.
 pub fn in_turns(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
     let mut plan = plan;
-    variants(&plan)?;
+    let sides = variants(&plan)?.len() as u128;
     for cell in &mut plan.cells {
         check(&cell.experiment)?;
         let slice = turns.slice;
         let slices = cell.experiment.warmup.as_nanos().div_ceil(slice.as_nanos().max(1));
+        // Each side warms up in as many.
+        let slices = slices.next_multiple_of(sides);
         cell.experiment.warmup = slice.saturating_mul(u32::try_from(slices).unwrap_or(u32::MAX));
         cell.experiment.measure = Some(at_most);
         // One interval is what counts of a slice.
@@ -266,6 +268,21 @@ mod tests {
         let one = one(&plan).unwrap();
         let names: Vec<_> = one.cells[0].experiment.server_names().collect();
         assert_eq!(names, ["embedded-18", "embedded-mariadb"]);
+    }
+
+    #[test]
+    fn each_side_warms_up_in_as_many_slices() {
+        let warmup_s = |file: &str, set: &[(&str, &str)]| {
+            let plan = plan(&format!("{FILE}[phases]\nwarmup = \"{file}\"\n"), set).unwrap();
+            plan.cells[0].experiment.warmup.as_secs_f64()
+        };
+        let (two, three) = ([("clients", "1,2")], [("clients", "1,2,3")]);
+        // Of half a second.
+        assert_eq!(warmup_s("0s", &two), 0.0);
+        assert_eq!(warmup_s("100ms", &two), 1.0);
+        assert_eq!(warmup_s("3s", &two), 3.0);
+        assert_eq!(warmup_s("3s", &three), 3.0);
+        assert_eq!(warmup_s("3100ms", &three), 4.5);
     }
 
     #[test]

@@ -50,12 +50,20 @@ pub enum TurnsError {
         /// What makes them: `the 3 values of clients`.
         factors: Vec<String>,
     },
-    /// There is only one, or both are the same.
+    /// There is only one, or there are two that are the same.
     #[error(
         "nothing differs, so there are no two variants: give one factor two different values, such as --set \
          target=embedded:17,embedded:18. To measure something against itself, vary a parameter that nothing uses"
     )]
     Alike,
+    /// Two of several are the same.
+    #[error("{one} and {other} are the same in everything that is measured: leave one out")]
+    Equal {
+        /// The levels of the one.
+        one: String,
+        /// The levels of the other.
+        other: String,
+    },
     /// The experiment is none of which slices can be compared.
     #[error("this experiment cannot be measured in turn, because {why}; measure it with dyno run --repeat 5")]
     Unsuitable {

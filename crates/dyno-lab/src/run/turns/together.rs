@@ -2,6 +2,7 @@
 
 use super::{MOST, TurnsError};
 use crate::experiment::checked;
+use crate::run::preflight::levels;
 use dyno_archive::Turns;
 use dyno_archive::plan::{Cell, Factor, FurtherServer, Plan, PlannedRun, Resolved};
 use dyno_target::target::{EMBEDDED, without_secrets};
@@ -107,8 +108,18 @@ pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
     };
     let mut both = cells[0].experiment.clone();
     let others = || cells.iter().map(|cell| &cell.experiment).enumerate().skip(1);
-    if others().any(|(place, other)| cells[..place].iter().any(|cell| cell.experiment == *other)) {
-        return Err(TurnsError::Alike);
+    for (place, other) in others() {
+        let same = cells[..place].iter().find(|cell| cell.experiment == *other);
+        match same {
+            None => {}
+            Some(_) if cells.len() == 2 => return Err(TurnsError::Alike),
+            Some(same) => {
+                return Err(TurnsError::Equal {
+                    one: levels(same),
+                    other: levels(&cells[place]),
+                });
+            }
+        }
     }
     if others().any(|(_, other)| other.warmup != both.warmup) {
         return Err(TurnsError::Unsuitable {
@@ -263,14 +274,6 @@ mod tests {
     }
 
     #[test]
-    fn databases_may_be_of_different_kinds() {
-        let plan = plan(FILE, &[("target", "embedded:18,embedded:mariadb")]).unwrap();
-        let one = one(&plan).unwrap();
-        let names: Vec<_> = one.cells[0].experiment.server_names().collect();
-        assert_eq!(names, ["embedded-18", "embedded-mariadb"]);
-    }
-
-    #[test]
     fn each_side_warms_up_in_as_many_slices() {
         let warmup_s = |file: &str, set: &[(&str, &str)]| {
             let plan = plan(&format!("{FILE}[phases]\nwarmup = \"{file}\"\n"), set).unwrap();
@@ -283,6 +286,14 @@ mod tests {
         assert_eq!(warmup_s("3s", &two), 3.0);
         assert_eq!(warmup_s("3s", &three), 3.0);
         assert_eq!(warmup_s("3100ms", &three), 4.5);
+    }
+
+    #[test]
+    fn databases_may_be_of_different_kinds() {
+        let plan = plan(FILE, &[("target", "embedded:18,embedded:mariadb")]).unwrap();
+        let one = one(&plan).unwrap();
+        let names: Vec<_> = one.cells[0].experiment.server_names().collect();
+        assert_eq!(names, ["embedded-18", "embedded-mariadb"]);
     }
 
     #[test]
@@ -307,6 +318,11 @@ mod tests {
         for same in [&[][..], &[("clients", "2,2")], &[("work_mem", "4MB")]] {
             assert!(said(FILE, same).starts_with("nothing differs, so there are no two variants"));
         }
+        let profiles = "[factors.profile]\na = { clients = 1 }\nb = { clients = 2 }\nc = { clients = 1 }\n";
+        assert_eq!(
+            said(&format!("{FILE}{profiles}"), &[]),
+            "profile = a and profile = c are the same in everything that is measured: leave one out"
+        );
         let several = said(FILE, &[("clients", "1,2"), ("work_mem", "4MB,8MB")]);
         assert!(
             several.contains("the 2 values of clients and the 2 values of work_mem make 4 cells:"),

@@ -1,9 +1,10 @@
 //! The plan of a screening: which of the cells are measured, beside which.
 
 use super::{BLOCK, blocks_in};
-use crate::run::turns::{TurnsError, in_turns};
-use dyno_archive::plan::{Cell, Factor, Levels, Plan, PlannedRun, Resolved};
+use crate::run::turns::{TurnsError, in_turns, is_alike};
+use dyno_archive::plan::{Cell, Factor, Levels, Plan, PlannedRun};
 use dyno_archive::{Screening, Turns};
+use dyno_engine::Stop;
 use dyno_stats::{Design, MOST_FACTORS};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ pub enum ScreenError {
         levels: usize,
     },
     /// It cannot matter.
-    #[error("the factor {factor} changes nothing that is measured: no script mentions it; leave it out")]
+    #[error("the factor {factor} changes nothing that is measured: no script uses it; leave it out")]
     WithoutEffect {
         /// The factor.
         factor: String,
@@ -199,7 +200,7 @@ fn check_effects(factors: &[Factor], all: &[Cell]) -> Result<(), ScreenError> {
         let pair = [false, true].map(|second| cell(factors, all, |other| second && other == place));
         // What is excluded need not be measured.
         if let [Ok(one), Ok(other)] = &pair
-            && measured(&one.experiment) == measured(&other.experiment)
+            && is_alike(&one.experiment, &other.experiment, &Stop::new())
         {
             return Err(ScreenError::WithoutEffect {
                 factor: factor.name.clone(),
@@ -207,18 +208,6 @@ fn check_effects(factors: &[Factor], all: &[Cell]) -> Result<(), ScreenError> {
         }
     }
     Ok(())
-}
-
-/// The experiment without what is left out of a screening, and without the parameters that no script mentions.
-fn measured(experiment: &Resolved) -> Resolved {
-    let mut measured = experiment.clone();
-    let scripts = || experiment.workloads.iter().flat_map(|workload| workload.scripts.iter());
-    let mentions = |name: &str| scripts().any(|(script, _)| script.script.contains(name));
-    measured.metrics.clear();
-    measured.checks.clear();
-    measured.outputs.clear();
-    measured.parameters.retain(|name, _| mentions(name));
-    measured
 }
 
 #[cfg(test)]
@@ -229,7 +218,7 @@ mod tests {
     use dyno_archive::plan::Size;
     use std::path::Path;
 
-    const FILE: &str = "[parameters]\na = 1\nb = 1\nunused = 1\n[[workload]]\nname = \"w\"\nclients = 2\n\
+    const FILE: &str = "[parameters]\na = 1\nb = 1\nunused = 1\ns = 1\n[[workload]]\nname = \"w\"\nclients = 2\n\
                         script = \"select :a, :b;\"\n";
     const SLICE: Duration = Duration::from_millis(500);
 
@@ -294,6 +283,18 @@ mod tests {
     }
 
     #[test]
+    fn options_of_scripts_in_lua_can_be_screened() {
+        let file = "title = \"t\"\n[parameters]\nrows = 10\n[[workload]]\nname = \"w\"\nlua = \"oltp_point_select\"\n\
+                    options = { tables = 1, table_size = \"{rows}\" }\n";
+        let experiment = Experiment::parse(Path::new("mine.toml"), file).unwrap();
+        let set = [("rows", "10,20"), ("options.tables", "1,2")];
+        let set = set.map(|(name, levels)| (name.to_owned(), levels.to_owned()));
+        let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
+        let each = MeasuringTime::Each(Duration::from_secs(20));
+        assert_eq!(screening(plan, SLICE, each).unwrap().runs.len(), 16);
+    }
+
+    #[test]
     fn what_cannot_be_screened_is_told() {
         let said = |set: &[(&str, &str)]| twenty(set).unwrap_err().to_string();
         let two = [("a", "1,2"), ("b", "1,2")];
@@ -302,6 +303,8 @@ mod tests {
             said(&[("a", "1,2")]),
             said(&[two[0], ("b", "1,2,3")]),
             said(&[two[0], two[1], ("unused", "1,2")]),
+            // The letter occurs in the script.
+            said(&[two[0], two[1], ("s", "1,2")]),
             said(&[
                 ("target", "postgres://u@127.0.0.1:5999/d"),
                 two[0],

@@ -59,15 +59,17 @@ pub(in crate::run) fn is_alike(one: &Resolved, other: &Resolved, stop: &Stop) ->
     without(one) == without(other) && !uses_any(one, &changed, stop)
 }
 
-/// Whether a script uses one of these variables. What cannot be read is refused elsewhere.
+/// Whether a script uses one of these variables. What cannot be read may, and is refused elsewhere.
 fn uses_any(experiment: &Resolved, names: &[&str], stop: &Stop) -> bool {
-    let works = workload::scripts(experiment, 1, |_| lexis(experiment), stop).unwrap_or_default();
+    let Ok(works) = workload::scripts(experiment, 1, |_| lexis(experiment), stop) else {
+        return true;
+    };
     works.iter().any(|work| match work {
-        Work::Scripts(scripts) => scripts.parse().is_ok_and(|parsed| {
+        Work::Scripts(scripts) => scripts.parse().map_or(true, |parsed| {
             let mut all = parsed.scripts.iter();
             all.any(|(script, _)| names.iter().any(|name| script.uses(name, &parsed.symbols)))
         }),
-        // It has options, which are its own.
+        // It has options, which are values of their own.
         Work::Lua(_) => false,
     })
 }

@@ -12,7 +12,7 @@ mod length;
 mod sequence;
 mod together;
 
-pub(super) use differences::notes;
+pub(super) use differences::{is_alike, notes};
 pub use together::in_turns;
 pub(super) use together::one;
 

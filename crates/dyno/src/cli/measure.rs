@@ -158,7 +158,7 @@ pub struct VersusArguments {
     pub set: Vec<(String, String)>,
 
     /// How large a difference matters: if it is known to be smaller in either direction, the two are the same
-    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "3%")]
+    #[arg(long, value_name = "PERCENT", value_parser = difference, default_value = "3%")]
     pub detect: f64,
 
     /// End after this time even if nothing is decided
@@ -340,6 +340,14 @@ impl From<OnFailureName> for OnFailure {
             OnFailureName::Stop => Self::Stop,
         }
     }
+}
+
+/// A difference that matters. Nothing is lower by all that there is.
+fn difference(text: &str) -> Result<f64, String> {
+    percent(text)
+        .ok()
+        .filter(|share| *share < 1.0)
+        .ok_or_else(|| "write a percentage below 100%, such as 3%".to_owned())
 }
 
 /// How long a slice may be.

@@ -232,6 +232,9 @@ fn what_cannot_be_measured_in_turn_is_told_before_anything_is_done() {
     desk.dyno("versus waiting.toml --set ms=1,2 --slice 1ms")
         .expect(1)
         .says("write a time from 100ms to 60s");
+    desk.dyno("versus waiting.toml --set ms=1,2 --detect 100%")
+        .expect(1)
+        .says("write a percentage below 100%");
     assert!(!desk.archive().exists());
 }
 

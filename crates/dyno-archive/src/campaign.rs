@@ -48,7 +48,7 @@ pub struct CampaignRecord {
     /// How the order of the runs came about.
     #[serde(default)]
     pub order: Order,
-    /// That the two cells are measured in turn; absent if runs are made one after the other.
+    /// That cells are measured in turn; absent if runs are made one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
     /// That cells are measured in pairs, to find out which factors matter; absent if that was not asked for.

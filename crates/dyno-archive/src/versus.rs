@@ -13,7 +13,7 @@ const VERSUS_CSV: &str = "versus.csv";
 /// That the cells of a campaign are measured in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turns {
-    /// How long one of them works before it may be the other's turn.
+    /// How long one of them works before it may be another's turn.
     #[serde(with = "required")]
     pub slice: Duration,
     /// Whether slices become longer if the first ones show that they have to.
@@ -23,14 +23,14 @@ pub struct Turns {
     pub detect: f64,
 }
 
-/// What is known of the second variant beside the first.
+/// What is known of a variant beside the first: of the second, and of others as [`further`](Self::further).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Versus {
-    /// What differs between the two.
+    /// What differs between them.
     pub factor: String,
-    /// The level of the first, with which the other is compared.
+    /// The level of the first, with which this one is compared.
     pub baseline: String,
-    /// The level of the second.
+    /// The level of this one.
     pub candidate: String,
     /// See [`Turns::detect`].
     pub detect: f64,
@@ -38,9 +38,9 @@ pub struct Versus {
     pub measure: Measure,
     /// What is known of that.
     pub answer: Verdict,
-    /// Each figure of the second as a ratio to the first's.
+    /// Each figure of this one as a ratio to the first's.
     pub ratios: Vec<Ratio>,
-    /// How many blocks of four slices there were.
+    /// How many blocks were compared, each of two slices of every variant.
     pub blocks: usize,
     /// In how many more blocks one of the two did nothing that could be compared.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct Versus {
     pub more_blocks: Option<usize>,
     /// How long a block takes.
     pub block_s: f64,
-    /// How long both were measured together.
+    /// How long all were measured together.
     pub measured_s: f64,
     /// What to keep in mind of a difference, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,9 +78,9 @@ pub enum Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The second has more.
+    /// The variant has more than the first.
     Higher,
-    /// The second has less.
+    /// It has less.
     Lower,
     /// They differ by less than matters, if at all.
     Same,
@@ -88,8 +88,8 @@ pub enum Verdict {
     Unknown,
 }
 
-/// A figure of the second variant as a ratio to that of the first, with an interval that holds at 95 % whenever it is
-/// looked at. Slices of one are compared with the slices of the other next to them.
+/// A figure as a ratio to another, with its interval at 95 %: that of a variant to that of the first, which holds
+/// whenever it is looked at, or that with the second value of a screened factor to that with its first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// Of what.
@@ -111,14 +111,15 @@ pub struct Block {
     pub variant: usize,
     /// Whether it had its slices before and after those of the first one, and not between them.
     pub candidate_outside: bool,
-    /// The ratio of this block alone; `None` if one of the two did nothing.
+    /// The ratio of this block alone by what decides; `None` of the first blocks, which only say how much blocks
+    /// scatter, and if one of the two did nothing.
     pub block_ratio: Option<f64>,
-    /// The ratio of each measure (throughput, p50, p95 and p99), also of the first blocks, which only say how much
-    /// blocks scatter; `None` if one of the two did nothing. It is in no file.
+    /// The ratio of each measure (throughput, p50, p95 and p99), also of the first blocks; `None` if one of the two did
+    /// nothing. It is in no file of `versus`.
     pub each: Option<[f64; 4]>,
     /// What all blocks up to it say; `None` as long as they are too few.
     pub known: Option<Ratio>,
-    /// What servers did in slices of the other variant, such as `checkpointer`; empty if they were at rest.
+    /// What servers did in slices of another variant, such as `checkpointer`; empty if they were at rest.
     pub idle_busy: String,
 }
 
@@ -190,6 +191,12 @@ impl Versus {
     /// What is known of each variant beside the baseline, one or more.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.further)
+    }
+
+    /// Whether the answer is known of each variant.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        self.all().all(|one| one.answer != Verdict::Unknown)
     }
 
     /// What is known of this measure; `None` if there were too few blocks.

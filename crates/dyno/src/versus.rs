@@ -3,7 +3,7 @@
 use crate::cli::VersusArguments;
 use crate::failure::Failure;
 use crate::{one_load, pipeline};
-use dyno_archive::{Campaign, Turns, Verdict, Versus};
+use dyno_archive::{Campaign, Turns, Versus};
 use dyno_lab::run::turns::in_turns;
 use dyno_report::{self as report, Checks, Limits, is_worse};
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn judge(campaign: &Campaign, versus: &Versus, limits: Limits) -> Result<(), Fai
             "worse by at least {} %: {answer}",
             least * 100.0
         ))),
-        _ if limits.unsure && versus.all().any(|one| one.answer == Verdict::Unknown) => Err(Failure::Unsure(answer)),
+        _ if limits.unsure && !versus.is_decided() => Err(Failure::Unsure(answer)),
         _ => Ok(()),
     }
 }

@@ -63,10 +63,11 @@ pub struct Plan {
     pub seed: u64,
     /// What the experiment's source published.
     pub published: Publication,
-    /// Whether the two cells are measured in turn, in the two runs there are, rather than one after the other.
+    /// Whether cells are measured in turn rather than one after the other: all of them, in a run each, or those of each
+    /// pair of a screening.
     pub turns: Option<Turns>,
-    /// Whether the cells are pairs, each measured in turn, one pair after the other: the cells, and the runs, of a pair
-    /// follow each other.
+    /// Whether the runs are made in pairs, each measured in turn, one pair after the other: the two runs of a pair
+    /// follow each other, that of the mirror image first. A cell may be measured in several pairs.
     pub screen: Option<Screening>,
     /// Whether its only run seeks the highest load that holds limits.
     pub capacity: Option<CapacitySearch>,

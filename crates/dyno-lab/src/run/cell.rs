@@ -22,13 +22,14 @@ use dyno_target::target::{Environment, Passwords, TargetError};
 use dyno_text::one_line;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a server that has closed its connections may take to end.
 const ENDING: Duration = Duration::from_millis(200);
 
-/// Writes what two cells that are measured in turn say about each other.
+/// Writes what cells that are measured in turn say about each other.
 pub(super) type Keep<'a> = dyn FnMut(Versus, &[Block]) -> Result<(), ArchiveError> + 'a;
 
 /// What all runs of a campaign have in common.
@@ -244,13 +245,14 @@ impl Bench<'_> {
         }
     }
 
-    /// Makes the runs of the cells of `plan` in turn, on `servers`, which are those of all together. What they say
-    /// about each other is `keep`'s to write.
+    /// Makes the runs of the cells of `plan` in turn, on `servers`, which are those of all together, until all that was
+    /// asked is `answered`. What they say about each other is `keep`'s to write.
     pub(super) fn in_turns(
         &mut self,
         plan: &Plan,
         turns: Turns,
         servers: &CellServers<'_>,
+        answered: fn(&Versus) -> bool,
         keep: &mut Keep<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Vec<FinishedRun>, RunError> {
@@ -315,6 +317,10 @@ impl Bench<'_> {
         let mut watch = |known: &Versus, end: Duration| {
             let measured = end.saturating_sub(experiment.warmup);
             told.borrow_mut().versus(known, measured, at_most);
+            match answered(known) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         };
         let recorders = recordings.iter_mut().map(RunRecording::observer).collect();
         // On a server that sides share nobody rests.
@@ -336,8 +342,7 @@ impl Bench<'_> {
                 return Err(error);
             }
         };
-        // That it is known who does more is no reason to end where other things are to be found out.
-        let is_known = plan.screen.is_none() && is_over && matches!(outcome.ended_early, None | Some(Ending::Stopped));
+        let is_known = is_over && matches!(outcome.ended_early, None | Some(Ending::Stopped));
         let failure = match &outcome.ended_early {
             None | Some(Ending::Stopped) => None,
             Some(ending) => Some(ending.to_string()),

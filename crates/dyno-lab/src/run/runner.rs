@@ -191,7 +191,9 @@ impl<'a> CampaignRunner<'a> {
             versus.notes.splice(0..0, notes.iter().cloned());
             versus.write(folder, blocks)
         };
-        let runs = self.bench.in_turns(self.plan, turns, servers, &mut keep, progress)?;
+        let runs = self
+            .bench
+            .in_turns(self.plan, turns, servers, Versus::is_decided, &mut keep, progress)?;
         self.made += u32::try_from(runs.len()).unwrap_or(u32::MAX);
         let failed = runs.iter().find(|run| run.state != RunState::Complete);
         Ok(failed.and_then(|run| run.failure.clone()))
@@ -221,7 +223,12 @@ impl<'a> CampaignRunner<'a> {
             };
             told.step(&format!("Pair {} of {}", told.number, told.of));
             let mut keep = |versus: Versus, blocks: &[Block]| kept.keep(number, &versus, blocks);
-            let runs = match self.bench.in_turns(&pair, turns, servers, &mut keep, &mut told) {
+            // That it is known which of a pair does more answers nothing.
+            let answered = |_: &Versus| false;
+            let runs = match self
+                .bench
+                .in_turns(&pair, turns, servers, answered, &mut keep, &mut told)
+            {
                 Err(_) if self.bench.stop.requested() && self.made > 0 => break,
                 made => made?,
             };

@@ -191,7 +191,7 @@ fn between(compared: &MeasureComparison) -> String {
     change(compared.ratio) + &interval
 }
 
-/// Whether the second is known to be worse, by at least the share `least` in the middle of what is known.
+/// Whether a variant is known to be worse than the first, by at least the share `least` in the middle of what is known.
 #[must_use]
 pub fn is_worse(versus: &Versus, least: Option<f64>) -> bool {
     let Some((least, ratio)) = least.zip(versus.ratio(versus.measure)) else {

@@ -9,11 +9,11 @@ use dyno_archive::{Effect, Measure, Ratio, Screen, ScreenedFactor, ScreenedPair}
 
 /// How the figures came about.
 const HOW: &str = "Each variant was measured at the same time as its mirror image, in which every factor has its other \
-                   value: the load went to one or the other in slices. Which combinations make a variant is chosen so \
-                   that each effect is estimated from all pairs (a Plackett-Burman design). What factors do together \
-                   in twos cancels within a pair: effects are free of it, and it is not known. What three do together \
-                   is, with more than four factors, mixed into effects. All intervals of a measure hold together at \
-                   95 %.";
+                   value: the load went to one or the other in slices. Each pair was measured twice, the second time \
+                   with sides exchanged. Which combinations make a variant is chosen so that each effect is estimated \
+                   from all pairs (a Plackett-Burman design). What factors do together in twos cancels within a pair: \
+                   effects are free of it, and it is not known. What three do together is, with more than four \
+                   factors, mixed into effects. All intervals of a measure hold together at 95 %.";
 
 /// All that is told.
 const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];

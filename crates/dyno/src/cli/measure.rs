@@ -157,7 +157,7 @@ pub struct VersusArguments {
     #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment, required = true)]
     pub set: Vec<(String, String)>,
 
-    /// How large a difference matters: if it is known to be smaller in either direction, the two are the same
+    /// How large a difference matters: if it is known to be smaller in either direction, variants are the same
     #[arg(long, value_name = "PERCENT", value_parser = difference, default_value = "3%")]
     pub detect: f64,
 
@@ -165,16 +165,17 @@ pub struct VersusArguments {
     #[arg(long, value_name = "TIME", value_parser = age, default_value = "10m")]
     pub at_most: Duration,
 
-    /// How long one of the two works before it may be the other's turn [default: 500ms, or up to 5s if the first ones
+    /// How long one variant works before it may be another's turn [default: 500ms, or up to 5s if the first ones
     /// show that it takes that]
     #[arg(long, value_name = "TIME", value_parser = slice)]
     pub slice: Option<Duration>,
 
-    /// Exit with code 3 if the second is worse, and by at least this much in the middle of what is known
+    /// Exit with code 3 if any variant is worse than the first, and by at least this much in the middle of what is
+    /// known
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_if_worse: Option<f64>,
 
-    /// Exit with code 4 if nothing is decided
+    /// Exit with code 4 if any variant is not decided
     #[arg(long)]
     pub fail_if_unsure: bool,
 

@@ -30,7 +30,7 @@ pub struct Cli {
 pub enum Command {
     /// Run an experiment and archive what was measured
     Run(RunArguments),
-    /// Measure two variants in turn, as one load, until it is known which is better, or that they are the same
+    /// Measure variants in turn, as one load, until it is known which is better, or that they are the same
     Versus(VersusArguments),
     /// Find out which of several factors matter, by measuring combinations in pairs
     Screen(ScreenArguments),

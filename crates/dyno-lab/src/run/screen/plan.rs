@@ -1,7 +1,7 @@
 //! The plan of a screening: which of the cells are measured, beside which.
 
 use super::{BLOCK, blocks_in};
-use crate::run::turns::{TurnsError, in_turns, is_alike};
+use crate::run::turns::{TurnsError, is_alike, prepared};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, PlannedRun};
 use dyno_archive::{Screening, Turns};
 use dyno_engine::Stop;
@@ -115,7 +115,7 @@ pub fn screening(plan: Plan, slice: Duration, time: MeasuringTime) -> Result<Pla
             cells: vec![of(true)?, of(false)?],
             ..plan.clone()
         };
-        for cell in in_turns(pair, turns, each)?.cells {
+        for cell in prepared(pair, turns, each)?.cells {
             let earlier = runs.iter().filter(|run| run.cell == cell.levels).count();
             runs.push(PlannedRun {
                 number: runs.len() + 1,
@@ -260,7 +260,7 @@ mod tests {
             .iter()
             .map(|cell| cell.experiment.server_names().collect())
             .collect();
-        assert_eq!(servers, vec![vec!["mirror", "variant"]; 8]);
+        assert_eq!(servers, vec![vec!["a", "b"]; 8]);
         let draws: Vec<u64> = (0..8).map(|number| pair(&plan, number).seed).collect();
         assert_eq!(draws, [7, 8, 9, 10, 11, 12, 13, 14]);
         // All come again with their sides exchanged.

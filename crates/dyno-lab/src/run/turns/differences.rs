@@ -3,7 +3,8 @@
 
 use super::super::target::lexis;
 use super::super::workload;
-use dyno_archive::plan::{Cell, Data, Factor, Plan, Resolved};
+use super::only_varied;
+use dyno_archive::plan::{Cell, Data, Plan, Resolved};
 use dyno_engine::Stop;
 use dyno_load::Work;
 use dyno_target::target::product;
@@ -13,7 +14,7 @@ pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
     let [first, others @ ..] = plan.cells.as_slice() else {
         return Vec::new();
     };
-    let Some(Factor { name, .. }) = plan.factors.iter().find(|factor| factor.levels.len() > 1) else {
+    let Some(name) = only_varied(&plan.cells) else {
         return Vec::new();
     };
     let level = |cell: &Cell| cell.levels.get(name).map_or("", String::as_str).to_owned();
@@ -22,7 +23,7 @@ pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
         .filter(|other| is_alike(&first.experiment, &other.experiment, stop));
     let alike = alike.map(|other| {
         let unused = match others.len() {
-            1 => name.clone(),
+            1 => name.to_owned(),
             _ => format!(
                 "what {name} = {} has other than {name} = {}",
                 level(other),

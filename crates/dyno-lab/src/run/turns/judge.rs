@@ -142,12 +142,6 @@ impl Judge {
         }
     }
 
-    /// Whether all that was asked is known.
-    pub fn is_decided(&self) -> bool {
-        let mut all = self.candidates.iter();
-        all.all(|candidate| candidate.answer(self.decides, self.turns.detect) != Verdict::Unknown)
-    }
-
     /// What is known so far, of sides with these levels of `factor`, and how it came about.
     pub fn known(&self, factor: &str, levels: &[Levels]) -> (Versus, Vec<Block>) {
         let mut all = self.candidates.iter().zip(1..).map(|(candidate, side)| {
@@ -295,7 +289,7 @@ mod tests {
     /// Slices until it is known, at most 800: how many, and what is known. The second side does `ratio` times as much.
     fn decided(mut judge: Judge, ratio: f64) -> (usize, Versus) {
         let mut slice = 0;
-        while slice < 800 && !judge.is_decided() {
+        while slice < 800 && !judge.known("", &[]).0.is_decided() {
             // The machine wanders.
             let speed = 1_000.0 + 300.0 * (slice as f64 / 9.0).sin() + (slice * 7919 % 101) as f64;
             let own = if judge.sequence.side(slice) == 1 { ratio } else { 1.0 };
@@ -325,7 +319,7 @@ mod tests {
     fn each_of_several_is_told_beside_the_first() {
         let mut judge = judge_of(false, 3);
         let mut slice = 0;
-        while slice < 600 && !judge.is_decided() {
+        while slice < 600 && !judge.known("", &[]).0.is_decided() {
             let side = judge.sequence.side(slice);
             let speed = 1_000.0 + 300.0 * (slice as f64 / 9.0).sin() + (slice * 7919 % 101) as f64;
             let own = [1.0, 1.2, 0.8][side];

@@ -14,10 +14,10 @@ mod together;
 
 pub(super) use differences::{is_alike, notes};
 pub use together::in_turns;
-pub(super) use together::one;
+pub(super) use together::{one, prepared};
 
 use super::{Progress, Recorder};
-use dyno_archive::plan::{Levels, Plan};
+use dyno_archive::plan::{Cell, Levels, Plan};
 use dyno_archive::{Block, Turns, Versus};
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage, Steering};
 use dyno_load::LoadPlan;
@@ -26,6 +26,7 @@ use idle::Idle;
 use judge::{Done, Judge};
 use length::Length;
 use sequence::{CUT, PARTS, Sequence};
+use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -175,6 +176,29 @@ impl Order {
     }
 }
 
+/// The factors in which cells differ, each with how many levels it has among them. A cell that was included may have
+/// one of its own.
+fn varied(cells: &[Cell]) -> Vec<(&str, usize)> {
+    let factors = cells.first().into_iter().flat_map(|cell| cell.levels.keys());
+    let count = |factor: &String| {
+        let levels: HashSet<_> = cells.iter().map(|cell| cell.levels.get(factor)).collect();
+        levels.len()
+    };
+    let counted = factors.map(|factor| (factor.as_str(), count(factor)));
+    counted.filter(|(_, levels)| *levels > 1).collect()
+}
+
+/// That one factor; `None` if there are several.
+fn only_varied(cells: &[Cell]) -> Option<&str> {
+    match varied(cells)[..] {
+        [(factor, _)] => Some(factor),
+        _ => None,
+    }
+}
+
+/// Told after each block what is known, and when it ended; says whether that is enough.
+pub(super) type Watch<'a> = dyn FnMut(&Versus, Duration) -> ControlFlow<()> + 'a;
+
 /// Sees the load, and lets each side's recorder see what is its own.
 pub(super) struct Sides<'a, 'b> {
     recorders: Vec<&'a mut Recorder<'b>>,
@@ -191,30 +215,26 @@ pub(super) struct Sides<'a, 'b> {
     notes: Vec<String>,
     /// Whether it is known what was asked, or the last of longer slices is over: what comes then is the load's end.
     is_over: bool,
-    watch: &'a mut dyn FnMut(&Versus, Duration),
-    /// Whether it goes on to the end, whatever is known.
-    to_the_end: bool,
+    watch: &'a mut Watch<'a>,
     /// What differs, and the levels of each.
     factor: String,
     levels: Vec<Levels>,
 }
 
 impl<'a, 'b> Sides<'a, 'b> {
-    /// Nothing seen yet. `watch` is told what is known after each block, and how long the load has been measured.
+    /// Nothing seen yet.
     pub fn new(
         plan: &'a Plan,
         turns: Turns,
         order: Order,
         recorders: Vec<&'a mut Recorder<'b>>,
-        watch: &'a mut dyn FnMut(&Versus, Duration),
+        watch: &'a mut Watch<'a>,
     ) -> Self {
         let first = plan.cells.first().map_or(&[][..], |cell| &cell.experiment.workloads);
         let open = first.iter().all(|workload| workload.rate_per_s.is_some());
         let judge = Judge::new(turns, order.0.clone(), open);
         let levels: Vec<Levels> = plan.cells.iter().map(|cell| cell.levels.clone()).collect();
-        let of = |cell: usize| levels.get(cell).into_iter().flatten();
-        let differs = of(0).find(|(name, level)| of(1).any(|(other, another)| *name == other && *level != another));
-        let factor = differs.map_or_else(String::new, |(name, _)| name.clone());
+        let factor = only_varied(&plan.cells).unwrap_or_default().to_owned();
         let length = turns.may_grow.then(|| (Length::new(levels.len()), Vec::new()));
         Self {
             recorders,
@@ -228,7 +248,6 @@ impl<'a, 'b> Sides<'a, 'b> {
             notes: Vec::new(),
             is_over: false,
             watch,
-            to_the_end: plan.screen.is_some(),
             factor,
             levels,
         }
@@ -276,10 +295,10 @@ impl<'a, 'b> Sides<'a, 'b> {
             return ControlFlow::Continue(());
         }
         let (versus, _) = self.known();
-        (self.watch)(&versus, end);
+        let is_answered = (self.watch)(&versus, end).is_break();
         // Slices as planned end with the load.
         let is_last = self.order.0.longer_from().is_some() && slice + 1 == self.order.0.slices();
-        self.is_over = is_last || (self.judge.is_decided() && !self.to_the_end);
+        self.is_over = is_last || is_answered;
         match self.is_over {
             false => ControlFlow::Continue(()),
             true => ControlFlow::Break(()),

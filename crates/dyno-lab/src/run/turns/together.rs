@@ -1,10 +1,10 @@
 //! Several cells as one load: each on a server of its own where it needs one, so that all can be up at once.
 
-use super::{MOST, TurnsError};
+use super::{MOST, TurnsError, only_varied, varied};
 use crate::experiment::checked;
 use crate::run::preflight::levels;
 use dyno_archive::Turns;
-use dyno_archive::plan::{Cell, Factor, FurtherServer, Plan, PlannedRun, Resolved};
+use dyno_archive::plan::{Cell, FurtherServer, Plan, PlannedRun, Resolved};
 use dyno_target::target::{EMBEDDED, without_secrets};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,6 +17,20 @@ const LONGEST_NAME: usize = 40;
 /// # Errors
 /// There is one cell, they differ in several factors, or they cannot be measured in turn.
 pub fn in_turns(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
+    match varied(&plan.cells).as_slice() {
+        [] | [_] => prepared(plan, turns, at_most),
+        several => Err(TurnsError::Several {
+            cells: plan.cells.len(),
+            factors: several
+                .iter()
+                .map(|(factor, levels)| format!("the {levels} values of {factor}"))
+                .collect(),
+        }),
+    }
+}
+
+/// The same of cells that may differ in several factors.
+pub(in crate::run) fn prepared(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
     let mut plan = plan;
     let sides = variants(&plan)?.len() as u128;
     for cell in &mut plan.cells {
@@ -50,24 +64,13 @@ fn planned(cell: &Cell, number: usize) -> PlannedRun {
     }
 }
 
-/// The cells of a plan that has several, which differ in one factor.
+/// The cells of a plan that has several.
 fn variants(plan: &Plan) -> Result<&[Cell], TurnsError> {
-    let several: Vec<String> = plan.factors.iter().filter_map(several).collect();
     match plan.cells.len() {
         0 | 1 => Err(TurnsError::Alike),
-        // What differs in a screening its design says.
-        cells if several.len() > 1 && plan.screen.is_none() => Err(TurnsError::Several {
-            cells,
-            factors: several,
-        }),
         cells if cells > MOST => Err(TurnsError::TooMany { cells }),
         _ => Ok(&plan.cells),
     }
-}
-
-fn several(factor: &Factor) -> Option<String> {
-    let levels = factor.levels.len();
-    (levels > 1).then(|| format!("the {levels} values of {}", factor.name))
 }
 
 /// What cannot be measured in turn whatever it is beside.
@@ -101,11 +104,7 @@ fn check(experiment: &Resolved) -> Result<(), TurnsError> {
 pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
     let cells = variants(plan)?;
     let turns = plan.turns.ok_or(TurnsError::Alike)?;
-    let names = match plan.screen {
-        // All pairs have the same servers.
-        Some(_) => ["mirror", "variant"].map(str::to_owned).to_vec(),
-        None => names(cells),
-    };
+    let names = names(cells);
     let mut both = cells[0].experiment.clone();
     let others = || cells.iter().map(|cell| &cell.experiment).enumerate().skip(1);
     for (place, other) in others() {
@@ -193,11 +192,11 @@ fn server_of(cells: &[Cell], side: usize) -> Result<usize, TurnsError> {
     Err(TurnsError::OneServer { address: its, what })
 }
 
-/// What the servers are called: by what differs.
+/// What the servers are called: by what differs, if that is one factor.
 fn names(cells: &[Cell]) -> Vec<String> {
-    let named = cells.iter().map(|cell| {
-        let words: Vec<&str> = cell.levels.values().map(String::as_str).collect();
-        let name: String = words.join("-").chars().map(harmless).take(LONGEST_NAME).collect();
+    let factor = only_varied(cells).unwrap_or_default();
+    let named = cells.iter().filter_map(|cell| cell.levels.get(factor)).map(|level| {
+        let name: String = level.chars().map(harmless).take(LONGEST_NAME).collect();
         name.trim_matches('-').to_owned()
     });
     let named: Vec<String> = named.collect();
@@ -326,6 +325,14 @@ mod tests {
         let several = said(FILE, &[("clients", "1,2"), ("work_mem", "4MB,8MB")]);
         assert!(
             several.contains("the 2 values of clients and the 2 values of work_mem make 4 cells:"),
+            "{several}"
+        );
+        // Cells of the file's own differ as well.
+        let included = "[factors]\nclients = [1]\nprotocol = [\"simple\"]\n[plan]\n\
+                        include = [{ clients = 2, protocol = \"prepared\" }]\n";
+        let several = said(&format!("{FILE}{included}"), &[]);
+        assert!(
+            several.contains("the 2 values of clients and the 2 values of protocol make 2 cells:"),
             "{several}"
         );
         let many = said(FILE, &[("clients", "1,2,3,4,5,6,7,8,9")]);

@@ -1,11 +1,10 @@
 //! Intervals as bytes: how a load host tells the one that keeps them what its part of a load did.
 //!
-//! The form is postcard's. A histogram is a string of bytes: the classes that have counts, each as its distance from the
-//! one before, and the count, as variable-length integers (LEB128): a few bytes for each class, and nothing for the
+//! The form is postcard's. A histogram is a string of bytes: the classes that have counts, each as its distance from
+//! the one before, and the count, as variable-length integers (LEB128): a few bytes for each class, and nothing for the
 //! others. They are most of what there is to read, and read as one string they take a third of the time that values of
-//! their own take. Bytes may come from anybody who
-//! reaches a port, so what is read is bounded by what the load can be: its phases and workloads, the classes of a
-//! histogram, and counts that may be added without end.
+//! their own take. Bytes may come from anybody who reaches a port, so what is read is bounded by what the load can be:
+//! its phases and workloads, the classes of a histogram, and counts that may be added without end.
 
 use crate::interval::Interval;
 use crate::recording::{CommandRecording, FailureCounts, Recording, ScriptRecording, Sums};

@@ -16,7 +16,7 @@ const LINES: usize = 5;
 const LONGEST: u64 = 1000;
 
 /// How long the end of its output waits for that of its standard error, which says why.
-pub(super) const LAST_WORDS: Duration = Duration::from_millis(500);
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long it may take to end when its work is done.
 const LEAVING: Duration = Duration::from_secs(3);

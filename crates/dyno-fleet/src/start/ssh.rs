@@ -2,19 +2,19 @@
 //! password is asked for. The program of this dyno is copied into the user's cache folder there, under the hash of its
 //! content, so that both ends are the same; a copy that is there already is used again.
 
-use super::process::{LAST_WORDS, Process};
+use super::process::Process;
 use super::{Channel, StartError};
 use dyno_engine::Stop;
 use dyno_text::one_line;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// More of what a host says is not kept.
@@ -157,10 +157,12 @@ fn run(mut command: Command, host: &str, doing: &'static str, stop: &Stop) -> Re
     // In a process group of its own: keys that stop dyno are for dyno alone, which ends it then.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(StartError::NoSsh)?;
-    let stdout = Heard::of(child.stdout.take()).map_err(StartError::NoSsh);
-    let stderr = Heard::of(child.stderr.take()).map_err(StartError::NoSsh);
-    let status = ended(&mut child, stop)?;
-    let (stdout, stderr) = (stdout?.all(), stderr?.all());
+    let mut heard = [
+        Heard::of(child.stdout.take().map(OwnedFd::from)).map_err(StartError::NoSsh)?,
+        Heard::of(child.stderr.take().map(OwnedFd::from)).map_err(StartError::NoSsh)?,
+    ];
+    let status = ended(&mut child, &mut heard, stop)?;
+    let [stdout, stderr] = heard.map(|heard| heard.bytes);
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
@@ -177,48 +179,46 @@ fn run(mut command: Command, host: &str, doing: &'static str, stop: &Stop) -> Re
     })
 }
 
-/// What a stream has to say. Who was started by ssh may hold it open for longer than ssh is there, so nobody waits for
-/// its end.
+/// What a stream has said. Who was started by ssh may hold it open for longer than ssh is there, so nobody waits for
+/// its end: what ssh itself has written is there when it has ended.
 struct Heard {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    /// Closed at its end.
-    end: Receiver<()>,
+    stream: Option<File>,
+    bytes: Vec<u8>,
 }
 
 impl Heard {
-    /// Begins to listen.
-    fn of(stream: Option<impl Read + Send + 'static>) -> io::Result<Self> {
-        let bytes = Arc::<Mutex<Vec<u8>>>::default();
-        let (open, end) = mpsc::channel();
-        let heard = Arc::clone(&bytes);
-        std::thread::Builder::new()
-            .name("ssh-output".to_owned())
-            .spawn(move || {
-                let mut chunk = [0; 4096];
-                if let Some(mut stream) = stream {
-                    while let Ok(read @ 1..) = stream.read(&mut chunk) {
-                        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                        let room = MOST_SAID_BYTES.saturating_sub(heard.len());
-                        // Who writes more is heard, so as not to be kept waiting.
-                        heard.extend_from_slice(&chunk[..read.min(room)]);
-                    }
-                }
-                drop::<Sender<()>>(open);
-            })?;
-        Ok(Self { bytes, end })
+    fn of(stream: Option<OwnedFd>) -> io::Result<Self> {
+        if let Some(stream) = &stream {
+            fcntl_setfl(stream, fcntl_getfl(stream)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Self {
+            stream: stream.map(File::from),
+            bytes: Vec::new(),
+        })
     }
 
-    /// All of it, or what came until soon after now.
-    fn all(self) -> Vec<u8> {
-        let _ = self.end.recv_timeout(LAST_WORDS);
-        std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Takes what is there. Who writes more than is kept is heard, so as not to be kept waiting.
+    fn listen(&mut self) {
+        let mut chunk = [0; 1 << 16];
+        // So much at a time: a raised stop is looked for in between.
+        for _ in 0..16 {
+            let read = match self.stream.as_mut().map(|stream| stream.read(&mut chunk)) {
+                Some(Ok(read @ 1..)) => read,
+                Some(Err(error)) if error.kind() == ErrorKind::Interrupted => 0,
+                _ => return,
+            };
+            let room = MOST_SAID_BYTES.saturating_sub(self.bytes.len());
+            self.bytes.extend_from_slice(&chunk[..read.min(room)]);
+        }
     }
 }
 
-/// How a child ended by itself; a raised `stop` ends it.
-fn ended(child: &mut Child, stop: &Stop) -> Result<ExitStatus, StartError> {
+/// How a child ended by itself, with what it said; a raised `stop` ends it.
+fn ended(child: &mut Child, heard: &mut [Heard], stop: &Stop) -> Result<ExitStatus, StartError> {
     loop {
-        if let Some(status) = child.try_wait().map_err(StartError::NoSsh)? {
+        let ended = child.try_wait().map_err(StartError::NoSsh)?;
+        heard.iter_mut().for_each(Heard::listen);
+        if let Some(status) = ended {
             return Ok(status);
         }
         if stop.requested() {

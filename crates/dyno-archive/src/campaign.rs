@@ -156,6 +156,18 @@ impl CampaignWriter {
         }
     }
 
+    /// Writes `campaign.json` anew: less is to be done than was planned.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn replan(&mut self, record: &CampaignRecord) -> Result<(), ArchiveError> {
+        replace_json(&self.path.join(CAMPAIGN_JSON), record)?;
+        // The lock was that of the file before.
+        self.lock = lock(&self.path)?;
+        Ok(())
+    }
+
     /// The campaign's folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -283,7 +295,7 @@ impl CampaignRecord {
             cells: plan.cells.clone(),
             published: plan.published.clone(),
             order: plan.order,
-            turns: plan.turns,
+            turns: plan.turns.clone(),
             screen: plan.screen,
             capacity: plan.capacity.clone(),
             on_failure: plan.on_failure,
@@ -305,7 +317,7 @@ impl CampaignRecord {
             baseline: self.baseline.clone(),
             seed: self.seed,
             published: self.published.clone(),
-            turns: self.turns,
+            turns: self.turns.clone(),
             screen: self.screen,
             capacity: self.capacity.clone(),
         }

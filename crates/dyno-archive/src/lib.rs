@@ -46,11 +46,11 @@ pub use plans::{RemotePlan, StatementPlans, write_plans};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
-pub use screen::{Effect, PairBlock, PairRatio, Screen, ScreenedFactor, ScreenedPair, Screening};
+pub use screen::{Effect, PairRatio, Screen, ScreenedFactor, ScreenedPair, Screening};
 pub use servers::{ServerOfRun, ServerRecord, ServerWriter};
 pub use steps::{Preparation, PreparationStep};
 pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
-pub use versus::{Block, Measure, Ratio, Turns, Verdict, Versus};
+pub use versus::{Block, Measure, Ratio, Turns, Verdict, Versus, Way};
 
 use serde::Serialize;
 use std::fs;

@@ -2,7 +2,7 @@
 //! campaign's folder.
 
 use crate::plan::Levels;
-use crate::{ArchiveError, Measure, Ratio, read_json, replace, replace_json, rounded, to_csv};
+use crate::{ArchiveError, Block, Measure, Ratio, read_json, replace, replace_json, rounded, to_csv};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -68,6 +68,14 @@ pub struct ScreenedPair {
     pub ratios: Vec<PairRatio>,
 }
 
+impl ScreenedPair {
+    /// What it says of this measure; `None` if there were too few blocks.
+    #[must_use]
+    pub fn ratio(&self, measure: Measure) -> Option<&PairRatio> {
+        self.ratios.iter().find(|ratio| ratio.measure == measure)
+    }
+}
+
 /// A figure of a variant as a ratio to that of its mirror image.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairRatio {
@@ -89,16 +97,6 @@ pub struct Effect {
     pub ratio: Ratio,
 }
 
-/// One block of a pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairBlock {
-    /// When it ended, in seconds since the load of its pair began.
-    pub end_s: f64,
-    /// Each measure of the variant as a ratio to that of its mirror image: throughput, p50, p95 and p99; `None` if one
-    /// of the two did nothing.
-    pub ratios: Option<[f64; 4]>,
-}
-
 /// A row of the file of blocks.
 #[derive(Serialize, Deserialize)]
 struct BlockRow {
@@ -109,19 +107,22 @@ struct BlockRow {
     p50_ratio: Option<f64>,
     p95_ratio: Option<f64>,
     p99_ratio: Option<f64>,
+    #[serde(default)]
+    idle_busy: String,
 }
 
 impl BlockRow {
-    fn of(pair: usize, number: usize, block: &PairBlock) -> Self {
-        let ratio = |place: usize| block.ratios.map(|ratios| rounded(ratios[place]));
+    fn of(pair: usize, number: usize, block: &Block) -> Self {
+        let ratio = |measure: Measure| block.each.map(|ratios| rounded(ratios[measure.place()]));
         Self {
             pair,
             block: number,
             end_s: block.end_s,
-            throughput_ratio: ratio(0),
-            p50_ratio: ratio(1),
-            p95_ratio: ratio(2),
-            p99_ratio: ratio(3),
+            throughput_ratio: ratio(Measure::Throughput),
+            p50_ratio: ratio(Measure::P50),
+            p95_ratio: ratio(Measure::P95),
+            p99_ratio: ratio(Measure::P99),
+            idle_busy: block.idle_busy.clone(),
         }
     }
 }
@@ -142,12 +143,18 @@ impl Screen {
         replace_json(&campaign.join(SCREEN_JSON), self)
     }
 
+    /// The factor of an effect.
+    #[must_use]
+    pub fn factor_of(&self, effect: &Effect) -> Option<&ScreenedFactor> {
+        self.factors.iter().find(|factor| factor.name == effect.factor)
+    }
+
     /// Adds the blocks of the pair of this row to those in the `campaign`'s folder, in place of those that an earlier
     /// attempt at the pair left.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add_blocks(campaign: &Path, row: usize, blocks: &[PairBlock]) -> Result<(), ArchiveError> {
+    pub fn add_blocks(campaign: &Path, row: usize, blocks: &[Block]) -> Result<(), ArchiveError> {
         let path = campaign.join(SCREEN_CSV);
         let kept = csv::Reader::from_path(&path).ok();
         let kept = kept.into_iter().flat_map(csv::Reader::into_deserialize::<BlockRow>);

@@ -11,8 +11,11 @@ const VERSUS_JSON: &str = "versus.json";
 const VERSUS_CSV: &str = "versus.csv";
 
 /// That the cells of a campaign are measured in turn.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turns {
+    /// In which way.
+    #[serde(default, skip_serializing_if = "Way::is_in_slices")]
+    pub way: Way,
     /// How long one of them works before it may be another's turn.
     #[serde(with = "required")]
     pub slice: Duration,
@@ -21,6 +24,39 @@ pub struct Turns {
     pub may_grow: bool,
     /// How large a difference has to be to matter, as a share: 0.03 is 3 %.
     pub detect: f64,
+}
+
+impl Turns {
+    /// Whether each time has a run of its own.
+    #[must_use]
+    pub fn is_by_runs(&self) -> bool {
+        matches!(self.way, Way::ByRuns { .. })
+    }
+}
+
+/// How variants that are compared share the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// All are up, and the load goes to one or another in slices.
+    #[default]
+    InSlices,
+    /// All are up, and each has its load all the time. A slice is a stretch of time, in which all work.
+    AtOnce,
+    /// One is up and measured after the other, for a slice in a run of its own: they cannot be up at once.
+    ByRuns {
+        /// Why not, as a sentence without its full stop.
+        why: String,
+        /// How long all runs take together at most, with what is done between them.
+        #[serde(with = "required")]
+        at_most: Duration,
+    },
+}
+
+impl Way {
+    fn is_in_slices(&self) -> bool {
+        *self == Self::InSlices
+    }
 }
 
 /// What is known of a variant beside the first: of the second, and of others as [`further`](Self::further).
@@ -74,6 +110,17 @@ pub enum Measure {
     P99,
 }
 
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Throughput, Self::P50, Self::P95, Self::P99];
+
+    /// Its place among [`ALL`](Self::ALL).
+    #[must_use]
+    pub const fn place(self) -> usize {
+        self as usize
+    }
+}
+
 /// What is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -114,8 +161,8 @@ pub struct Block {
     /// The ratio of this block alone by what decides; `None` of the first blocks, which only say how much blocks
     /// scatter, and if one of the two did nothing.
     pub block_ratio: Option<f64>,
-    /// The ratio of each measure (throughput, p50, p95 and p99), also of the first blocks; `None` if one of the two did
-    /// nothing. It is in no file of `versus`.
+    /// The ratio of each measure in the order of [`Measure::ALL`], also of the first blocks; `None` if one of the two
+    /// did nothing. It is in no file of `versus`.
     pub each: Option<[f64; 4]>,
     /// What all blocks up to it say; `None` as long as they are too few.
     pub known: Option<Ratio>,

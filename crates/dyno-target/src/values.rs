@@ -2,7 +2,8 @@
 
 /// The number of bytes in a size as people write it, such as `8GB` or `128 kB`, or as the server's options take it,
 /// such as `8G`; `None` for what is no size with a unit.
-pub(crate) fn size_bytes(value: &str) -> Option<u64> {
+#[must_use]
+pub fn size_bytes(value: &str) -> Option<u64> {
     let value = value.trim().to_ascii_uppercase();
     let number = value.strip_suffix('B').unwrap_or(&value);
     let (number, shift) = [('K', 10), ('M', 20), ('G', 30), ('T', 40)]

@@ -32,7 +32,7 @@ pub fn measure(plan: Plan, arguments: &OneLoadArguments, sampling: bool) -> (Res
         target: arguments.target.clone(),
         archive: arguments.archive.archive.clone(),
         command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        restart_command: None,
+        restart_command: arguments.restart_command.clone(),
         leave_settings: false,
         share_server: false,
         sampling,

@@ -3,23 +3,31 @@
 use crate::cli::VersusArguments;
 use crate::failure::Failure;
 use crate::{one_load, pipeline};
-use dyno_archive::{Campaign, Turns, Versus};
-use dyno_lab::run::turns::in_turns;
+use dyno_archive::{Campaign, Turns, Versus, Way};
+use dyno_lab::run::turns::compared;
 use dyno_report::{self as report, Checks, Limits, is_worse};
 use std::time::Duration;
 
 /// How long slices are at first.
 const SLICE: Duration = Duration::from_millis(500);
 
+/// How long a slice is in which all work.
+const SLICE_OF_ALL: Duration = Duration::from_secs(1);
+
 /// `dyno versus`.
 pub fn versus(arguments: &VersusArguments) -> Result<(), Failure> {
     let plan = one_load::plan(&arguments.experiment, &arguments.set, &arguments.load)?;
+    let (way, slice) = match arguments.simultaneous {
+        true => (Way::AtOnce, SLICE_OF_ALL),
+        false => (Way::InSlices, SLICE),
+    };
     let turns = Turns {
-        slice: arguments.slice.unwrap_or(SLICE),
-        may_grow: arguments.slice.is_none(),
+        slice: arguments.slice.unwrap_or(slice),
+        may_grow: arguments.slice.is_none() && way == Way::InSlices,
+        way,
         detect: arguments.detect,
     };
-    let plan = in_turns(plan, turns, arguments.at_most)?;
+    let plan = compared(plan, turns, arguments.at_most)?;
     pipeline::check(&arguments.pipeline)?;
     let (made, campaign) = one_load::measure(plan, &arguments.load, false);
     let known = campaign.and_then(|campaign| Versus::read(&campaign.path).map(|versus| (campaign, versus)));

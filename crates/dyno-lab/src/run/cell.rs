@@ -12,7 +12,7 @@ use super::{Entry, Progress, RunError, RunRecording, begun_again, ceiling, data}
 use super::{capacity, turns, workload};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::plan::{ErrorLimit, Plan, PlannedRun, Resolved};
-use dyno_archive::{ArchiveError, Block, CampaignWriter, CapacitySearch, Turns, Versus};
+use dyno_archive::{ArchiveError, Block, CampaignWriter, CapacitySearch, Turns, Versus, Way};
 use dyno_engine::{Ending, Outcome, Part, Stop, ThreadOptions};
 use dyno_fleet::protocol::Told;
 use dyno_load::{LoadPlan, Ready as Load, Work, no_log};
@@ -250,7 +250,7 @@ impl Bench<'_> {
     pub(super) fn in_turns(
         &mut self,
         plan: &Plan,
-        turns: Turns,
+        turns: &Turns,
         servers: &CellServers<'_>,
         answered: fn(&Versus) -> bool,
         keep: &mut Keep<'_>,
@@ -323,14 +323,16 @@ impl Bench<'_> {
             }
         };
         let recorders = recordings.iter_mut().map(RunRecording::observer).collect();
-        // On a server that sides share nobody rests.
-        let folders = all.iter().filter(|_| all.len() == plan.cells.len());
-        let folders: Vec<_> = folders.map(|ready| ready.database.data_folder()).collect();
+        // On a server that sides share nobody rests, nor where all work at once.
+        let rests = all.len() == plan.cells.len() && turns.way == Way::InSlices;
+        let folders = all.iter().filter(|_| rests);
+        let flag = self.stop.flag();
+        let folders: Vec<_> = folders.map(|ready| turns::folder_of(&*ready.database, &flag)).collect();
         let observer = turns::Sides::new(plan, turns, order, recorders, &mut watch);
         let mut observer = observer.watching(&folders);
         let (driven, lost) = self.reserved.during(self.stop, |stop| load.drive(&mut observer, stop));
         let is_over = observer.is_over();
-        let (versus, blocks) = observer.known();
+        let (versus, blocks) = (observer.versus(), observer.blocks());
         drop(observer);
         let outcome = match driven {
             Ok(outcome) => outcome,

@@ -188,7 +188,7 @@ pub fn run(
     if stop.requested() {
         return Err(RunError::Stopped);
     }
-    let campaign = CampaignWriter::create(&request.archive, &record)?;
+    let mut campaign = CampaignWriter::create(&request.archive, &record)?;
     let lent = Lending {
         restart_command,
         kept: kept.as_deref(),
@@ -200,8 +200,24 @@ pub fn run(
     // What is to be put back on a server must not be forgotten.
     if ended.is_err() && plan.runs.len() == 1 && Restore::left_by(campaign.path()).is_empty() {
         campaign.discard();
+        return ended;
     }
-    ended
+    settle(&mut campaign, &record, ended)
+}
+
+/// Ends a campaign, of which runs that were planned need not be made if what was asked is known without.
+fn settle(
+    campaign: &mut CampaignWriter,
+    record: &CampaignRecord,
+    ended: Result<Finished, RunError>,
+) -> Result<Finished, RunError> {
+    let finished = ended?;
+    if finished.planned < record.runs.len() {
+        let mut record = record.clone();
+        record.runs.truncate(finished.planned);
+        campaign.replan(&record)?;
+    }
+    Ok(finished)
 }
 
 /// Looks at everything about a plan that can be seen without a server, as a campaign does first of all; `target`
@@ -223,8 +239,9 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
 
 /// The plan of what is driven at once: of cells that are measured in turn, one that has them together.
 fn driven(plan: &Plan) -> Result<Cow<'_, Plan>, RunError> {
-    Ok(match (plan.turns, plan.screen) {
+    Ok(match (&plan.turns, plan.screen) {
         (None, _) => Cow::Borrowed(plan),
+        (Some(turns), _) if turns.is_by_runs() => Cow::Borrowed(plan),
         (Some(_), None) => Cow::Owned(turns::one(plan)?),
         (Some(_), Some(_)) => Cow::Owned(screen::driven(plan)?),
     })
@@ -242,7 +259,7 @@ pub fn resume(
     emergency: &Emergency,
 ) -> Result<Finished, RunError> {
     let path = find(resumption)?;
-    let campaign = CampaignWriter::resume(path.clone())?;
+    let mut campaign = CampaignWriter::resume(path.clone())?;
     // Read when it is locked: until then another dyno may have worked on it.
     let found = Campaign::read(path.clone()).ok_or_else(|| RunError::NoCampaign {
         name: path.display().to_string(),
@@ -303,7 +320,8 @@ pub fn resume(
         leftovers,
         environment: resumption.environment,
     };
-    CampaignRunner::new(&campaign, record, &plan, &servers, lent, stop, emergency).go(progress)
+    let ended = CampaignRunner::new(&campaign, record, &plan, &servers, lent, stop, emergency).go(progress);
+    settle(&mut campaign, record, ended)
 }
 
 /// Makes sure that all values of an archived plan are known: secrets are never archived.

@@ -15,7 +15,7 @@ use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::Resolved;
 use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::summary::WorkloadFacts;
-use dyno_archive::{Block, Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState, Turns, Versus};
+use dyno_archive::{Block, Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState, Turns, Versus, Way};
 use dyno_engine::Stop;
 use dyno_target::target::Environment;
 use std::path::Path;
@@ -23,6 +23,11 @@ use std::time::{Duration, Instant};
 
 /// How long preparing and closing a run takes, as long as none has shown it.
 const USUAL_OVERHEAD: Duration = Duration::from_secs(5);
+
+/// How many cores this machine has.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// How servers that are not dyno's own are used.
 pub(super) struct Lending<'a> {
@@ -46,6 +51,9 @@ pub(super) struct CampaignRunner<'a> {
     /// What the runs made so far took beyond their phases.
     overhead: Duration,
     made: u32,
+    /// How many runs of the plan are needed, the first ones; it turns out to be fewer than planned where they end with
+    /// an answer.
+    needed: usize,
     /// See [`Finished::only_archive`].
     only_archive: bool,
 }
@@ -96,14 +104,22 @@ impl<'a> CampaignRunner<'a> {
             },
             overhead: Duration::ZERO,
             made: 0,
+            needed: plan.runs.len(),
             only_archive: false,
         }
     }
 
     /// Makes the runs of the plan that are not over.
     pub(super) fn go(mut self, progress: &mut dyn Progress) -> Result<Finished, RunError> {
-        let ended = match (self.plan.turns, self.plan.screen) {
-            (None, _) => self.runs(progress),
+        let ended = match (&self.plan.turns, self.plan.screen) {
+            (None, _) => self.runs(&self.missing(), progress),
+            (
+                Some(Turns {
+                    way: Way::ByRuns { why, at_most },
+                    ..
+                }),
+                _,
+            ) => self.by_runs(why, *at_most, progress),
             (Some(turns), None) => self.in_turns(turns, progress),
             (Some(turns), Some(_)) => self.pairs(turns, progress),
         };
@@ -116,7 +132,7 @@ impl<'a> CampaignRunner<'a> {
         };
         Ok(Finished {
             campaign: self.bench.campaign.path().to_owned(),
-            planned: self.plan.runs.len(),
+            planned: self.needed,
             missing,
             faulty,
             failure,
@@ -129,7 +145,8 @@ impl<'a> CampaignRunner<'a> {
     fn missing(&self) -> Vec<&'a PlannedRun> {
         let campaign = Campaign::read(self.bench.campaign.path().to_owned());
         let has = |planned: &PlannedRun| campaign.as_ref().is_some_and(|campaign| campaign.has(planned));
-        self.plan.runs.iter().filter(|planned| !has(planned)).collect()
+        let needed = self.plan.runs.iter().take(self.needed);
+        needed.filter(|planned| !has(planned)).collect()
     }
 
     /// How many runs do not count for their errors, also of earlier attempts at the campaign.
@@ -139,9 +156,8 @@ impl<'a> CampaignRunner<'a> {
         runs.filter(|run| run.state == RunState::Faulty).count()
     }
 
-    /// Makes the missing runs. Gives back what ended that before its time, unless that was asked for.
-    fn runs(&mut self, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
-        let missing = self.missing();
+    /// Makes these runs, which are missing. Gives back what ended that before its time, unless that was asked for.
+    fn runs(&mut self, missing: &[&PlannedRun], progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
         for (index, planned) in missing.iter().enumerate() {
             if self.bench.stop.requested() {
                 break;
@@ -173,8 +189,55 @@ impl<'a> CampaignRunner<'a> {
         Ok(None)
     }
 
+    /// Makes the runs of cells that cannot be up at once, block after block, until it is known which does more, or
+    /// until they took `at_most`.
+    fn by_runs(
+        &mut self,
+        why: &str,
+        at_most: Duration,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<String>, RunError> {
+        let mut notes = vec![format!(
+            "The variants were not up at the same time, because {why}. Each was measured in runs of its own, one after \
+             the other, in an order that was drawn; that takes longer to decide."
+        )];
+        notes.extend(turns::notes(self.plan, cores(), self.bench.stop));
+        notes.iter().for_each(|note| progress.note(note));
+        let folder = self.bench.campaign.path();
+        let begun = Instant::now();
+        let mut blocks_made = 0;
+        for (block, runs) in self.plan.runs.chunks(turns::block_of(self.plan)).enumerate() {
+            let missing = self.missing();
+            let missing: Vec<_> = missing.into_iter().filter(|run| runs.contains(run)).collect();
+            if !missing.is_empty() {
+                let mut told = turns::OfRuns::new(&mut *progress);
+                if let Some(failure) = self.runs(&missing, &mut told)? {
+                    return Ok(Some(failure));
+                }
+                blocks_made += 1;
+            }
+            if self.bench.stop.requested() {
+                break;
+            }
+            let Some(campaign) = Campaign::read(folder.to_owned()) else {
+                break;
+            };
+            let (mut versus, blocks) = turns::known_of_runs(self.plan, &campaign);
+            versus.notes.extend(notes.iter().cloned());
+            versus.write(folder, &blocks)?;
+            let took = begun.elapsed();
+            progress.versus(&versus, took, at_most);
+            let next = took.checked_div(blocks_made).unwrap_or_default();
+            if versus.is_decided() || took.saturating_add(next) > at_most {
+                self.needed = (block + 1) * turns::block_of(self.plan);
+                break;
+            }
+        }
+        Ok(None)
+    }
+
     /// Makes the runs of all cells, which are measured in turn: all, or none.
-    fn in_turns(&mut self, turns: Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
+    fn in_turns(&mut self, turns: &Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
         let Some(servers) = self.cells.first() else {
             return Err(RunError::NothingPlanned);
         };
@@ -184,7 +247,7 @@ impl<'a> CampaignRunner<'a> {
         for planned in &self.plan.runs {
             self.bench.campaign.set_aside(planned)?;
         }
-        let notes = turns::notes(self.plan, self.bench.stop);
+        let notes = turns::notes(self.plan, cores(), self.bench.stop);
         notes.iter().for_each(|note| progress.note(note));
         let folder = self.bench.campaign.path();
         let mut keep = |mut versus: Versus, blocks: &[Block]| {
@@ -201,7 +264,7 @@ impl<'a> CampaignRunner<'a> {
 
     /// Makes the pairs of a screening that are missing, each in turn. Without one of them nothing can be said, so the
     /// first that fails is the last.
-    fn pairs(&mut self, turns: Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
+    fn pairs(&mut self, turns: &Turns, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
         let folder = self.bench.campaign.path();
         let mut kept = screen::Kept::of(self.plan, folder);
         let missing = self.missing();

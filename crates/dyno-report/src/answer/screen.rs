@@ -59,7 +59,7 @@ pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
 fn why_not(screen: &Screen) -> String {
     match (screen.pairs.len(), screen.pairs_planned) {
         (there, planned) if there < planned => format!("only {there} of {planned} pairs are measured"),
-        _ => "in some pairs there were too few slices to compare".to_owned(),
+        _ => "in some pairs there were too few blocks to compare".to_owned(),
     }
 }
 

@@ -75,7 +75,7 @@ fn what_was_measured_in_turn_is_one_sentence() {
     );
     assert_eq!(
         answer(&known(Verdict::Unknown, &[])),
-        "PostgreSQL 18 beside PostgreSQL 14 on updates: not known after 3 min 20 s, there were too few slices to \
+        "PostgreSQL 18 beside PostgreSQL 14 on updates: not known after 3 min 20 s, there were too few blocks to \
          compare."
     );
     assert_eq!(

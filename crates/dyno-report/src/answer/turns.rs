@@ -22,9 +22,9 @@ pub(super) fn answer(versus: &Versus, campaign: &Campaign) -> String {
 pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
     let [baseline, candidate] = names(versus, campaign);
     let deciding = versus.ratio(versus.measure).map(known).ok_or_else(|| match versus.left_out {
-        0 => "there were too few slices to compare".to_owned(),
+        0 => "there were too few blocks to compare".to_owned(),
         left_out => format!(
-            "there were too few slices to compare ({left_out} blocks could not be compared: a variant did nothing in \
+            "there were too few blocks to compare ({left_out} blocks could not be compared: a variant did nothing in \
              them)"
         ),
     });

@@ -173,7 +173,7 @@ fn check_of(versus: &Versus, measure: Measure, limits: Limits) -> Option<Check> 
             change(ratio.low),
             change(ratio.high)
         ),
-        None => "too few slices to compare".to_owned(),
+        None => "too few blocks to compare".to_owned(),
     };
     (decides || ratio.is_some()).then(|| Check {
         name: answer::name(measure).to_owned(),

@@ -5,13 +5,33 @@ use super::parts::{figure, paragraph, section, table};
 use super::series::significant;
 use super::table::{number, text, words};
 use crate::answer::{change as signed, name, names};
-use dyno_archive::{Block, Campaign, Versus};
+use dyno_archive::{Block, Campaign, Versus, Way};
 
 /// How the figures came about.
 const HOW: &str = "All were up at the same time, and the load went to one or another in slices, in blocks of two for \
                    each whose order was drawn; the begin of each slice does not count. Each ratio is of slices next \
                    to each other. Its interval holds at 95 % whenever it is looked at, so measuring could end as \
                    soon as it was known what was asked.";
+
+/// The same of those that worked at the same time.
+const HOW_AT_ONCE: &str = "All had their load at the same time. Each ratio is of what two did in the same slices. Its \
+                           interval holds at 95 % whenever it is looked at if ratios scatter around their middle in \
+                           both directions alike, so measuring could end as soon as it was known what was asked.";
+
+/// The same of those that had runs of their own.
+const HOW_BY_RUNS: &str = "Each ratio is of runs next to each other, in blocks of two for each whose order was drawn. \
+                           Its interval holds at 95 % whenever it is looked at, so measuring could end as soon as it \
+                           was known what was asked.";
+
+/// How the figures of this campaign came about.
+fn how(campaign: &Campaign) -> &'static str {
+    let turns = campaign.record.as_ref().ok().and_then(|record| record.turns.as_ref());
+    match turns.map(|turns| &turns.way) {
+        Some(Way::AtOnce) => HOW_AT_ONCE,
+        Some(Way::ByRuns { .. }) => HOW_BY_RUNS,
+        Some(Way::InSlices) | None => HOW,
+    }
+}
 
 /// Every ratio of each variant.
 pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
@@ -29,7 +49,7 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
     });
     let several = (!versus.further.is_empty()).then(|| paragraph(SEVERAL));
     let notes = versus.notes.iter().map(paragraph);
-    let blocks = each.chain(notes).chain([paragraph(HOW)]).chain(several);
+    let blocks = each.chain(notes).chain([paragraph(how(campaign))]).chain(several);
     section("versus", "Verdict", blocks.collect())
 }
 

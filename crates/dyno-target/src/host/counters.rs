@@ -14,6 +14,12 @@ pub(super) fn memory_bytes() -> [Option<f64>; 3] {
     [memory.mem_available, Some(memory.dirty), Some(memory.writeback)].map(|bytes| bytes.map(|bytes| bytes as f64))
 }
 
+/// The memory that programs can still get without swapping, in bytes.
+#[must_use]
+pub fn available_memory_bytes() -> Option<u64> {
+    Meminfo::current().ok()?.mem_available
+}
+
 /// Bytes swapped in and out since the machine was started.
 pub(super) fn swap_bytes() -> [Option<f64>; 2] {
     let pages = procfs::vmstat().ok();

@@ -15,6 +15,7 @@ mod size;
 mod stall;
 mod working_in;
 
+pub use self::counters::available_memory_bytes;
 pub use self::cpu::{CpuMeter, CpuShares};
 pub use self::disk::{DiskError, check_room, free_bytes};
 pub use self::facts::{Filesystem, HostFacts, boot_id, host_facts};

@@ -56,6 +56,8 @@ pub struct ServerFacts {
     /// Settings that allow the server to lose what it reported as done, such as `sync_binlog = 0`.
     #[serde(skip)]
     pub not_durable: Vec<String>,
+    /// Where it keeps its data, on its machine.
+    pub data_folder: Option<String>,
     /// What readers of the result need not know of MariaDB and MySQL.
     pub traits: ServerTraits,
 }
@@ -82,6 +84,7 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, ClientError> {
         settings: changed(client)?,
         not_durable: not_durable(&variables),
         traits: traits(&version, &variables),
+        data_folder: variables.get("datadir").map(str::to_owned),
         version,
     })
 }

@@ -49,6 +49,8 @@ pub use sql::{SqlError, statements};
 pub use trial::{Chosen, Trial, Tried, Verdict};
 pub use whereabouts::Whereabouts;
 
+pub use crate::values::size_bytes;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

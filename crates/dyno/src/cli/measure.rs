@@ -170,6 +170,10 @@ pub struct VersusArguments {
     #[arg(long, value_name = "TIME", value_parser = slice)]
     pub slice: Option<Duration>,
 
+    /// Give all variants their load at the same time instead of in turn: for machines with cores enough for all
+    #[arg(long)]
+    pub simultaneous: bool,
+
     /// Exit with code 3 if any variant is worse than the first, and by at least this much in the middle of what is
     /// known
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -291,6 +295,10 @@ pub struct OneLoadArguments {
     /// Seed of all random numbers [default: a new one each time, recorded in the archive]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// Shell command that restarts a server other than dyno's own; see `dyno run --help`
+    #[arg(long, value_name = "COMMAND")]
+    pub restart_command: Option<String>,
 
     /// How the load's threads move bytes: auto uses io_uring if the system allows it
     #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]

@@ -191,6 +191,93 @@ fn slices_become_longer_where_few_transactions_are_complete_in_one() {
 }
 
 #[test]
+fn all_may_have_their_load_at_the_same_time() {
+    let (desk, database) = (desk(), database_alone("e2e_versus_at_once"));
+    let words = "--simultaneous --set ms=20,80,21 --at-most 2m --detect 30%";
+    let ended = versus(&desk, &database.target(), words).expect(0);
+    ended.shows("ms = 80 is ").shows(" % slower than ms = 20 on waiting (");
+    let known = desk.known("versus.json");
+    assert_eq!(
+        (&known["answer"], &known["further"][0]["answer"]),
+        (&"lower".into(), &"same".into())
+    );
+    // A block is two slices of all.
+    assert_eq!(known["block_s"], 0.2);
+    let note = known["notes"][0].as_str().unwrap_or_default();
+    let few = std::thread::available_parallelism().unwrap().get() < 6;
+    assert_eq!(
+        note.starts_with("3 variants and their clients work at the same time"),
+        few,
+        "{note}"
+    );
+    let runs = run_folders(&desk.archive());
+    let blocks = fs::read_to_string(runs[0].0.parent().unwrap().join("versus.csv")).unwrap();
+    let blocks = blocks.lines().filter(|line| line.ends_with(",2")).count();
+    for run in &runs {
+        assert_eq!(run.state(), "complete");
+        let rows = run.rows("intervals.csv");
+        let measured: Vec<f64> = rows
+            .iter()
+            .filter(|row| row["phase"] == "measure")
+            .map(|row| row["interval_s"].parse().unwrap())
+            .collect();
+        // All of each slice counts.
+        assert_eq!(measured.len(), 2 * blocks);
+        assert!(measured.iter().all(|s| (s - 0.1).abs() < 0.02), "{measured:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_up_at_once_is_measured_by_runs() {
+    let (desk, database) = (desk(), database_alone("e2e_versus_runs"));
+    let target = database.target();
+    // Sorting has to go through files with the smaller one, which is all that differs.
+    let sorting = WAITING.replace(
+        "select pg_sleep(:ms / 1000.0);",
+        "select count(*) from (select n from generate_series(1, 20000) n order by md5(n::text) offset 0) s;",
+    );
+    desk.file("sorting.toml", &sorting);
+    let words = "versus sorting.toml --slice 300ms --set work_mem=64kB,64MB --detect 0% --at-most 12s --target";
+    let ended = Ended::of(&mut desk.command(words.split_whitespace().chain([target.as_str()]))).expect(0);
+    let known = desk.known("versus.json");
+    let note = known["notes"][0].as_str().unwrap();
+    assert!(note.contains("cannot have two settings at once"), "{note}");
+    assert!(
+        ended.stderr.contains("were not up at the same time"),
+        "{}",
+        ended.stderr
+    );
+    let (blocks, left_out) = (known["blocks"].as_u64().unwrap(), known["left_out"].as_u64().unwrap());
+    let runs = run_folders(&desk.archive());
+    // The first two blocks say how much blocks scatter.
+    let pilots = if blocks > 0 {
+        2
+    } else {
+        runs.len() as u64 / 4 - left_out
+    };
+    assert_eq!(runs.len() as u64, 4 * (blocks + left_out + pilots), "{known}");
+    let mut settings = Vec::new();
+    for run in &runs {
+        assert_eq!(run.state(), "complete");
+        let record = run.record();
+        assert!((record["summary"]["measured_s"].as_f64().unwrap() - 0.3).abs() < 0.1);
+        settings.push(record["cell"]["work_mem"].as_str().unwrap().to_owned());
+    }
+    for block in settings.chunks(4) {
+        let mirrored: Vec<_> = block.iter().rev().collect();
+        assert_eq!(mirrored, block.iter().collect::<Vec<_>>());
+        assert_ne!(block[0], block[1]);
+    }
+    // Nothing is left to be done, and all of it is told of as one.
+    desk.dyno("run --resume")
+        .expect(1)
+        .says("there is no unfinished campaign");
+    desk.dyno("report --format json --output -")
+        .expect(0)
+        .shows("\"answer\": \"");
+}
+
+#[test]
 fn databases_of_different_kinds_are_measured_in_turn() {
     let (desk, home) = (desk(), Home::with_mariadb());
     let waiting = format!("{WAITING}\n[postgres]\n[mysql.workload.wait]\nscript = \"select sleep(:ms / 100.0);\"\n");
@@ -227,8 +314,11 @@ fn what_cannot_be_measured_in_turn_is_told_before_anything_is_done() {
         error.contains("nothing differs, so there are no two variants"),
         "{error}"
     );
-    let error = said("--set work_mem=4MB,8MB --target postgres://u@127.0.0.1:1/d");
-    assert!(error.contains("cannot have two settings at once"), "{error}");
+    let error = said("--set work_mem=4MB,8MB --target postgres://u@127.0.0.1:1/d --simultaneous");
+    assert!(
+        error.contains("the variants cannot be measured at the same time: postgres://u@127.0.0.1:1/d cannot have two"),
+        "{error}"
+    );
     desk.dyno("versus waiting.toml --set ms=1,2 --slice 1ms")
         .expect(1)
         .says("write a time from 100ms to 60s");

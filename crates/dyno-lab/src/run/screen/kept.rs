@@ -3,13 +3,10 @@
 use super::{blocks_in, pairs};
 use dyno_archive::plan::Plan;
 use dyno_archive::{
-    ArchiveError, Block, Effect, Measure, PairBlock, PairRatio, Ratio, Screen, ScreenedFactor, ScreenedPair, Versus,
+    ArchiveError, Block, Effect, Measure, PairRatio, Ratio, Screen, ScreenedFactor, ScreenedPair, Versus,
 };
 use dyno_stats::{Design, Effects, Running};
 use std::path::Path;
-
-/// In the order of the ratios of a block.
-const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
 
 /// Keeps what pairs say in the campaign's folder.
 pub(in crate::run) struct Kept<'a> {
@@ -44,7 +41,7 @@ impl<'a> Kept<'a> {
             plan,
             campaign,
             screen,
-            blocks: plan.turns.zip(plan.screen).map_or(0, |(turns, screen)| {
+            blocks: plan.turns.as_ref().zip(plan.screen).map_or(0, |(turns, screen)| {
                 let blocks = blocks_in(screen.each, turns.slice);
                 usize::try_from(blocks).unwrap_or(usize::MAX)
             }),
@@ -67,14 +64,7 @@ impl<'a> Kept<'a> {
             .extend((blocks.len() >= self.blocks).then(|| self.pair(number, blocks)));
         self.screen.pairs.sort_by_key(|pair| pair.row);
         self.conclude();
-        let blocks: Vec<PairBlock> = blocks
-            .iter()
-            .map(|block| PairBlock {
-                end_s: block.end_s,
-                ratios: block.each,
-            })
-            .collect();
-        Screen::add_blocks(self.campaign, row, &blocks)?;
+        Screen::add_blocks(self.campaign, row, blocks)?;
         self.screen.write(self.campaign)
     }
 
@@ -89,8 +79,8 @@ impl<'a> Kept<'a> {
     fn pair(&self, number: usize, blocks: &[Block]) -> ScreenedPair {
         let run = self.plan.runs.get(2 * number + 1);
         let compared: Vec<[f64; 4]> = blocks.iter().filter_map(|block| block.each).collect();
-        let ratio = |(place, measure): (usize, Measure)| {
-            let logs: Running = compared.iter().map(|ratios| ratios[place].ln()).collect();
+        let ratio = |measure: Measure| {
+            let logs: Running = compared.iter().map(|ratios| ratios[measure.place()].ln()).collect();
             Some(PairRatio {
                 measure,
                 log_ratio: logs.mean()?,
@@ -102,13 +92,13 @@ impl<'a> Kept<'a> {
             levels: run.map(|run| run.cell.clone()).unwrap_or_default(),
             blocks: compared.len(),
             left_out: blocks.len() - compared.len(),
-            ratios: MEASURES.into_iter().enumerate().filter_map(ratio).collect(),
+            ratios: Measure::ALL.into_iter().filter_map(ratio).collect(),
         }
     }
 
     /// Works out what the factors do, if all pairs are there.
     fn conclude(&mut self) {
-        let found: Vec<_> = MEASURES
+        let found: Vec<_> = Measure::ALL
             .into_iter()
             .filter_map(|measure| Some((measure, effects(&self.screen, measure)?)))
             .collect();
@@ -136,10 +126,7 @@ impl<'a> Kept<'a> {
 
 /// What the factors do by one measure; `None` as long as pairs are missing or had too few blocks.
 fn effects(screen: &Screen, measure: Measure) -> Option<Effects> {
-    let log_ratio = |pair: &ScreenedPair| {
-        let ratio = pair.ratios.iter().find(|ratio| ratio.measure == measure)?;
-        Some(ratio.log_ratio)
-    };
+    let log_ratio = |pair: &ScreenedPair| Some(pair.ratio(measure)?.log_ratio);
     let pairs: Option<Vec<f64>> = screen.pairs.iter().map(log_ratio).collect();
     Design::new(screen.factors.len())?.effects(&pairs?)
 }

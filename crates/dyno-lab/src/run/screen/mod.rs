@@ -42,6 +42,7 @@ pub(super) fn pair(plan: &Plan, number: usize) -> Plan {
         baseline: plan.baseline.clone(),
         published: plan.published.clone(),
         capacity: None,
+        turns: plan.turns.clone(),
         // Each pair has its own draw of whose turn it is.
         seed: plan.seed.wrapping_add(number as u64),
         ..*plan

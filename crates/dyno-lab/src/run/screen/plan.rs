@@ -3,7 +3,7 @@
 use super::{BLOCK, blocks_in};
 use crate::run::turns::{TurnsError, is_alike, prepared};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, PlannedRun};
-use dyno_archive::{Screening, Turns};
+use dyno_archive::{Screening, Turns, Way};
 use dyno_engine::Stop;
 use dyno_stats::{Design, MOST_FACTORS};
 use std::time::Duration;
@@ -99,6 +99,7 @@ pub fn screening(plan: Plan, slice: Duration, time: MeasuringTime) -> Result<Pla
     check_effects(&plan.factors, &all)?;
     plan.screen = Some(Screening { each });
     let turns = Turns {
+        way: Way::InSlices,
         slice,
         // Every pair has its time, so that all are measured alike.
         may_grow: false,
@@ -115,7 +116,7 @@ pub fn screening(plan: Plan, slice: Duration, time: MeasuringTime) -> Result<Pla
             cells: vec![of(true)?, of(false)?],
             ..plan.clone()
         };
-        for cell in prepared(pair, turns, each)?.cells {
+        for cell in prepared(pair, turns.clone(), each)?.cells {
             let earlier = runs.iter().filter(|run| run.cell == cell.levels).count();
             runs.push(PlannedRun {
                 number: runs.len() + 1,

@@ -1,16 +1,17 @@
 //! What to keep in mind of a difference between two variants, as can be seen before anything is measured: that nothing
-//! of what is executed differs, or that the data does.
+//! of what is executed differs, that the data does, or that the machine is too small for both.
 
 use super::super::target::lexis;
 use super::super::workload;
 use super::only_varied;
+use dyno_archive::Way;
 use dyno_archive::plan::{Cell, Data, Plan, Resolved};
 use dyno_engine::Stop;
 use dyno_load::Work;
 use dyno_target::target::product;
 
-/// A sentence for each.
-pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
+/// A sentence for each; the machine has so many `cores`.
+pub(in crate::run) fn notes(plan: &Plan, cores: usize, stop: &Stop) -> Vec<String> {
     let [first, others @ ..] = plan.cells.as_slice() else {
         return Vec::new();
     };
@@ -40,7 +41,20 @@ pub(in crate::run) fn notes(plan: &Plan, stop: &Stop) -> Vec<String> {
         .any(|other| has_other_data(&first.experiment, &other.experiment));
     let other_data =
         other_data.then(|| format!("{name} changes the data as well: a difference may come from that alone."));
-    alike.chain(other_data).collect()
+    alike.chain(other_data).chain(few_cores(plan, cores)).collect()
+}
+
+/// That variants which all work at once have too few of these cores for it: a client and a server of each work at the
+/// same time.
+fn few_cores(plan: &Plan, cores: usize) -> Option<String> {
+    let at_once = plan.turns.as_ref().is_some_and(|turns| turns.way == Way::AtOnce);
+    let variants = plan.cells.len();
+    (at_once && cores < 2 * variants).then(|| {
+        format!(
+            "{variants} variants and their clients work at the same time on {cores} cores: what one of them uses it \
+             takes from the others, so differences are not those of each alone."
+        )
+    })
 }
 
 /// Whether they differ in nothing but parameters that no script uses, and what is not measured in turn.
@@ -116,7 +130,11 @@ script = "select :used, ':rows';"
     fn noted(name: &str, values: &str) -> Vec<String> {
         let experiment = Experiment::parse(Path::new("mine.toml"), FILE).unwrap();
         let set = [(name.to_owned(), values.to_owned())];
-        notes(&experiment.plan(Size::Small, &set, None, 7, 2).unwrap(), &Stop::new())
+        notes(
+            &experiment.plan(Size::Small, &set, None, 7, 2).unwrap(),
+            4,
+            &Stop::new(),
+        )
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //! the same, such as a checkpoint, takes time from the other side, and is told.
 
 use dyno_target::host::{Worked, WorkingIn};
+use dyno_target::target::{Database, StopFlag};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A server is busy if it uses more than this share of a core.
@@ -23,11 +24,11 @@ pub(super) struct Idle {
 
 impl Idle {
     /// `None` unless each side has a server of its own here, with its data in one of these folders.
-    pub fn new(folders: &[Option<&Path>]) -> Option<Self> {
+    pub fn new(folders: &[Option<PathBuf>]) -> Option<Self> {
         if folders.is_empty() {
             return None;
         }
-        let servers = folders.iter().map(|folder| WorkingIn::new((*folder)?).ok());
+        let servers = folders.iter().map(|folder| WorkingIn::new(folder.as_ref()?).ok());
         Some(Self {
             servers: servers.collect::<Option<_>>()?,
             slices: 0,
@@ -72,6 +73,17 @@ impl Idle {
     }
 }
 
+/// Where the server of `database` has its data on this machine; `None` if it is elsewhere, or does not say. One that is
+/// reached through a tunnel says it as well, but has no such folder here.
+pub(in crate::run) fn folder_of(database: &dyn Database, stop: &StopFlag) -> Option<PathBuf> {
+    if let Some(own) = database.data_folder() {
+        return Some(own.to_owned());
+    }
+    let mut control = database.is_local().then(|| database.control(stop).ok())??;
+    let facts = control.describe().ok()?.facts;
+    facts["data_folder"].as_str().map(PathBuf::from)
+}
+
 /// The greatest part of what was done, if that was more than nothing to speak of.
 fn most(worked: &[Worked], lasted: Duration) -> Option<String> {
     let mut works: BTreeMap<&str, Duration> = BTreeMap::new();
@@ -104,7 +116,7 @@ mod tests {
     #[test]
     fn all_slices_are_summed_up() {
         let folder = tempfile::tempdir().unwrap();
-        let mut idle = Idle::new(&[Some(folder.path()); 2]).unwrap();
+        let mut idle = Idle::new(&[0, 1].map(|_| Some(folder.path().to_owned()))).unwrap();
         idle.begins(0);
         assert_eq!(idle.ends(0, Duration::from_millis(400)), None);
         assert_eq!(idle.said(), None);
@@ -114,6 +126,6 @@ mod tests {
             idle.said().unwrap(),
             "In 7 of 120 slices a server whose turn it was not was busy: autovacuum worker in 2, checkpointer in 5."
         );
-        assert!(Idle::new(&[Some(folder.path()), None]).is_none());
+        assert!(Idle::new(&[Some(folder.path().to_owned()), None]).is_none());
     }
 }

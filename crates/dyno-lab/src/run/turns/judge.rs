@@ -2,51 +2,40 @@
 
 use super::sequence::Sequence;
 use dyno_archive::plan::Levels;
-use dyno_archive::{Block, Measure, Ratio, Turns, Verdict, Versus};
-use dyno_record::LatencyHistogram;
-use dyno_stats::{Answer, Paired, block};
+use dyno_archive::{Block, Measure, Ratio, Verdict, Versus};
+use dyno_stats::{Answer, Paired, Running, block};
 use std::time::Duration;
-
-/// All that is compared.
-const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
 
 /// So many blocks say only how much blocks scatter, and how long slices have to be.
 pub(super) const PILOTS: usize = 4;
 
-/// Never decided by fewer blocks.
+/// Never decided by fewer blocks. It is for people: the interval holds with any number.
 const FEWEST: usize = 10;
 
+/// The same where a block takes long.
+const PILOTS_OF_RUNS: usize = 2;
+const FEWEST_OF_RUNS: usize = 6;
+
 /// What one side did in the part of a slice that counts.
-#[derive(Default)]
 pub(super) struct Done {
-    pub transactions: u64,
-    pub latency: LatencyHistogram,
-    pub time: Duration,
+    pub side: usize,
+    /// Transactions per second and latencies, in the order of [`Measure::ALL`]; 0 if it did nothing.
+    pub figures: [f64; 4],
     /// What the other side's server did meanwhile, if it was busy.
     pub idle_busy: Option<String>,
 }
 
-impl Done {
-    fn figure(&self, measure: Measure) -> f64 {
-        let percentile = |percent| self.latency.percentile_ns(percent) as f64;
-        match measure {
-            Measure::Throughput => self.transactions as f64 / self.time.as_secs_f64(),
-            Measure::P50 => percentile(50.0),
-            Measure::P95 => percentile(95.0),
-            Measure::P99 => percentile(99.0),
-        }
-    }
-}
-
 /// Judges all sides beside the first.
 pub(super) struct Judge {
-    turns: Turns,
+    /// From which difference on it matters.
+    detect: f64,
     sequence: Sequence,
     decides: Measure,
-    /// The figures of the block under way: of each slice, the side and a figure for each measure.
-    slices: Vec<(usize, [f64; 4])>,
-    /// What servers did in it whose turn it was not.
-    idle_busy: Vec<String>,
+    /// See [`PILOTS`] and [`FEWEST`].
+    pilots: usize,
+    fewest: usize,
+    /// What was done in the block under way.
+    slices: Vec<Done>,
     /// From which block on slices are longer, and how many times; those before are pilots.
     longer: Option<(usize, u32)>,
     /// Of each side but the first, what is known of it.
@@ -68,12 +57,13 @@ struct Candidate {
 impl Judge {
     /// Nothing measured yet. `open` says that the load has a rate of its own: then throughput is what was asked for,
     /// and latency decides.
-    pub fn new(turns: Turns, sequence: Sequence, open: bool) -> Self {
+    pub fn new(detect: f64, sequence: Sequence, open: bool) -> Self {
         Self {
-            turns,
+            detect,
             decides: if open { Measure::P95 } else { Measure::Throughput },
+            pilots: PILOTS,
+            fewest: FEWEST,
             slices: Vec::new(),
-            idle_busy: Vec::new(),
             longer: None,
             candidates: (1..sequence.sides()).map(|_| Candidate::default()).collect(),
             blocks: 0,
@@ -81,19 +71,27 @@ impl Judge {
         }
     }
 
-    /// Takes the `slice` that is over.
-    pub fn slice(&mut self, slice: usize, done: &Done, end: Duration) {
+    /// The same, of slices that are runs.
+    pub fn of_runs(self) -> Self {
+        Self {
+            pilots: PILOTS_OF_RUNS,
+            fewest: FEWEST_OF_RUNS,
+            ..self
+        }
+    }
+
+    /// Takes the `slice` that is over, with what each side did that worked in it. Gives whether a block is over, too.
+    pub fn slice(&mut self, slice: usize, done: impl IntoIterator<Item = Done>, end: Duration) -> bool {
         let block = self.sequence.block();
         if slice.is_multiple_of(block) {
             self.slices.clear();
-            self.idle_busy.clear();
         }
-        self.idle_busy.extend(done.idle_busy.clone());
-        self.slices
-            .push((self.sequence.side(slice), MEASURES.map(|measure| done.figure(measure))));
-        if slice % block == block - 1 {
+        self.slices.extend(done);
+        let is_last = slice % block == block - 1;
+        if is_last {
             self.block(slice / block, end);
         }
+        is_last
     }
 
     /// Goes on with longer slices from this block on, `factor` times as long.
@@ -112,24 +110,26 @@ impl Judge {
         let shrunk = self.longer.map_or(1.0, |(_, factor)| f64::from(factor).sqrt());
         for (candidate, side) in self.candidates.iter_mut().zip(1..) {
             let of = |side: usize, measure: usize| {
-                let mut figures = self.slices.iter().filter(|(its, _)| *its == side);
-                let mut next = || figures.next().map_or(0.0, |(_, figures)| figures[measure]);
+                let mut own = self.slices.iter().filter(|done| done.side == side);
+                let mut next = || own.next().map_or(0.0, |done| done.figures[measure]);
                 [next(), next()]
             };
-            let each: Option<Vec<f64>> = (0..MEASURES.len())
-                .map(|index| block(of(0, index), of(side, index)))
+            let each: Option<Vec<f64>> = Measure::ALL
+                .iter()
+                .map(|measure| block(of(0, measure.place()), of(side, measure.place())))
                 .collect();
             let ratios: Option<[f64; 4]> = each.and_then(|each| each.try_into().ok());
             let was_pilot = candidate.compared.is_none();
             candidate.add(ratios);
             let are_enough = match self.longer {
-                None => candidate.pilots.len() == PILOTS,
+                None => candidate.pilots.len() == self.pilots,
                 Some((block, _)) => number + 1 == block,
             };
             if was_pilot && are_enough {
                 candidate.begin(shrunk, several);
             }
-            let decides = place(self.decides);
+            let decides = self.decides.place();
+            let idle_busy = self.slices.iter().filter_map(|done| done.idle_busy.as_deref());
             candidate.blocks.push(Block {
                 end_s: end.as_secs_f64(),
                 variant: side + 1,
@@ -137,13 +137,13 @@ impl Judge {
                 block_ratio: ratios.filter(|_| !was_pilot).map(|ratios| ratios[decides].exp()),
                 each: ratios.map(|ratios| ratios.map(f64::exp)),
                 known: candidate.ratio(self.decides),
-                idle_busy: self.idle_busy.join("; "),
+                idle_busy: idle_busy.collect::<Vec<_>>().join("; "),
             });
         }
     }
 
-    /// What is known so far, of sides with these levels of `factor`, and how it came about.
-    pub fn known(&self, factor: &str, levels: &[Levels]) -> (Versus, Vec<Block>) {
+    /// What is known so far, of sides with these levels of `factor`.
+    pub fn versus(&self, factor: &str, levels: &[Levels]) -> Versus {
         let mut all = self.candidates.iter().zip(1..).map(|(candidate, side)| {
             let level = |side: usize| levels.get(side).and_then(|levels| levels.get(factor)).cloned();
             Versus {
@@ -155,28 +155,33 @@ impl Judge {
         });
         let mut versus = all.next().unwrap_or_else(|| self.of(&Candidate::default()));
         versus.further = all.collect();
+        versus
+    }
+
+    /// How that came about: the blocks of one side after those of another.
+    pub fn blocks(&self) -> Vec<Block> {
         let blocks = self.candidates.iter().flat_map(|candidate| &candidate.blocks);
-        (versus, blocks.cloned().collect())
+        blocks.cloned().collect()
     }
 
     fn of(&self, candidate: &Candidate) -> Versus {
         let compared = candidate
             .compared
             .as_ref()
-            .map(|compared| &compared[place(self.decides)]);
+            .map(|compared| &compared[self.decides.place()]);
         let blocks = compared.map_or(0, Paired::blocks);
-        let answer = candidate.answer(self.decides, self.turns.detect);
+        let answer = candidate.answer(self.decides, self.detect, self.fewest);
         let needed = compared.filter(|_| answer == Verdict::Unknown);
-        let needed = needed.and_then(|paired| paired.blocks_for(self.turns.detect));
+        let needed = needed.and_then(|paired| paired.blocks_for(self.detect));
         let measured = self.blocks * self.sequence.block();
         Versus {
             factor: String::new(),
             baseline: String::new(),
             candidate: String::new(),
-            detect: self.turns.detect,
+            detect: self.detect,
             measure: self.decides,
             answer,
-            ratios: MEASURES
+            ratios: Measure::ALL
                 .into_iter()
                 .filter_map(|measure| candidate.ratio(measure))
                 .collect(),
@@ -213,18 +218,13 @@ impl Candidate {
 
     /// About how much the pilots scatter around their mean; `NaN` if they do not say.
     fn spread(&self, measure: usize) -> f64 {
-        if self.pilots.len() < 2 {
-            return f64::NAN;
-        }
-        let count = self.pilots.len() as f64;
-        let mean = self.pilots.iter().map(|ratios| ratios[measure]).sum::<f64>() / count;
-        let squares = self.pilots.iter().map(|ratios| (ratios[measure] - mean).powi(2));
+        let ratios: Running = self.pilots.iter().map(|ratios| ratios[measure]).collect();
         // Few of them may be alike by chance.
-        (squares.sum::<f64>() / (count - 1.0)).sqrt().max(0.01)
+        ratios.stddev().map_or(f64::NAN, |stddev| stddev.max(0.01))
     }
 
     fn ratio(&self, measure: Measure) -> Option<Ratio> {
-        let estimate = self.compared.as_ref()?[place(measure)].estimate()?;
+        let estimate = self.compared.as_ref()?[measure.place()].estimate()?;
         Some(Ratio {
             measure,
             ratio: estimate.value,
@@ -233,11 +233,11 @@ impl Candidate {
         })
     }
 
-    /// What is known of what decides.
-    fn answer(&self, decides: Measure, detect: f64) -> Verdict {
-        let paired = self.compared.as_ref().map(|compared| &compared[place(decides)]);
+    /// What is known of what decides, by at least so many blocks.
+    fn answer(&self, decides: Measure, detect: f64, fewest: usize) -> Verdict {
+        let paired = self.compared.as_ref().map(|compared| &compared[decides.place()]);
         match paired
-            .filter(|paired| paired.blocks() >= FEWEST)
+            .filter(|paired| paired.blocks() >= fewest)
             .map(|paired| paired.answer(detect))
         {
             Some(Answer::Higher) => Verdict::Higher,
@@ -246,10 +246,6 @@ impl Candidate {
             Some(Answer::Unknown) | None => Verdict::Unknown,
         }
     }
-}
-
-fn place(measure: Measure) -> usize {
-    MEASURES.iter().position(|other| *other == measure).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -263,42 +259,33 @@ mod tests {
     }
 
     fn judge_of(open: bool, sides: u8) -> Judge {
-        let turns = Turns {
-            slice: SLICE,
-            may_grow: false,
-            detect: 0.03,
-        };
-        Judge::new(
-            turns,
-            Sequence::new(Duration::ZERO, SLICE, Duration::from_secs(400), 7, sides),
-            open,
-        )
+        let sequence = Sequence::new(Duration::ZERO, SLICE, Duration::from_secs(400), 7, sides);
+        Judge::new(0.03, sequence, open)
     }
 
-    fn done(transactions: u64, latency_ns: u64) -> Done {
-        let mut latency = LatencyHistogram::new();
-        latency.record_n(latency_ns, transactions);
-        Done {
-            transactions,
-            latency,
-            time: SLICE * 4 / 5,
+    fn done(side: usize, tps: f64) -> [Done; 1] {
+        let latency = if tps > 0.0 { 1e9 / tps } else { 0.0 };
+        [Done {
+            side,
+            figures: [tps, latency, latency, latency],
             idle_busy: None,
-        }
+        }]
     }
 
     /// Slices until it is known, at most 800: how many, and what is known. The second side does `ratio` times as much.
     fn decided(mut judge: Judge, ratio: f64) -> (usize, Versus) {
         let mut slice = 0;
-        while slice < 800 && !judge.known("", &[]).0.is_decided() {
+        while slice < 800 && !judge.versus("", &[]).is_decided() {
             // The machine wanders.
             let speed = 1_000.0 + 300.0 * (slice as f64 / 9.0).sin() + (slice * 7919 % 101) as f64;
-            let own = if judge.sequence.side(slice) == 1 { ratio } else { 1.0 };
+            let side = judge.sequence.side(slice);
+            let own = if side == 1 { ratio } else { 1.0 };
             let end = SLICE * (slice as u32 + 1);
-            judge.slice(slice, &done((speed * own) as u64, (1e9 / (speed * own)) as u64), end);
+            judge.slice(slice, done(side, (speed * own).floor()), end);
             slice += 1;
         }
         let levels = ["14", "18"].map(|level| Levels::from([("target".to_owned(), level.to_owned())]));
-        let (versus, blocks) = judge.known("target", &levels);
+        let (versus, blocks) = (judge.versus("target", &levels), judge.blocks());
         assert_eq!(blocks.len(), slice / 4);
         (slice, versus)
     }
@@ -319,16 +306,16 @@ mod tests {
     fn each_of_several_is_told_beside_the_first() {
         let mut judge = judge_of(false, 3);
         let mut slice = 0;
-        while slice < 600 && !judge.known("", &[]).0.is_decided() {
+        while slice < 600 && !judge.versus("", &[]).is_decided() {
             let side = judge.sequence.side(slice);
             let speed = 1_000.0 + 300.0 * (slice as f64 / 9.0).sin() + (slice * 7919 % 101) as f64;
             let own = [1.0, 1.2, 0.8][side];
             let end = SLICE * (slice as u32 + 1);
-            judge.slice(slice, &done((speed * own) as u64, (1e9 / (speed * own)) as u64), end);
+            judge.slice(slice, done(side, (speed * own).floor()), end);
             slice += 1;
         }
         let levels = ["14", "16", "18"].map(|level| Levels::from([("target".to_owned(), level.to_owned())]));
-        let (versus, blocks) = judge.known("target", &levels);
+        let (versus, blocks) = (judge.versus("target", &levels), judge.blocks());
         let told: Vec<_> = versus
             .all()
             .map(|one| (one.baseline.as_str(), one.candidate.as_str(), one.answer))
@@ -354,10 +341,9 @@ mod tests {
     fn a_side_that_does_nothing_is_no_ratio() {
         let mut judge = judge(false);
         for slice in 0..8 {
-            judge.slice(slice, &done(0, 1), SLICE);
+            judge.slice(slice, done(judge.sequence.side(slice), 0.0), SLICE);
         }
-        let levels = Levels::new();
-        let (versus, blocks) = judge.known("target", &[levels.clone(), levels]);
+        let (versus, blocks) = (judge.versus("target", &[]), judge.blocks());
         assert_eq!((versus.left_out, versus.blocks, blocks.len()), (2, 0, 2));
         assert_eq!(versus.answer, Verdict::Unknown);
     }

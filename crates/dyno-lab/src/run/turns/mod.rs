@@ -1,34 +1,38 @@
-//! Two cells or more measured in turn, as one load: all servers are up and all clients connected, and the load goes to
-//! one side or another, in slices of half a second or so, until it is known of each whether it does more than the
-//! first.
+//! Two cells or more measured beside each other, until it is known of each whether it does more than the first.
 //!
-//! What one side did in its slices is kept as a run of its own, with intervals of what counts of each slice, so that
-//! everything that reads runs reads these. What they say about each other is kept beside them.
+//! In turn, as one load: all servers are up and all clients connected, and the load goes to one side or another, in
+//! slices of half a second or so; or to all at once. What one side did in its slices is kept as a run of its own, with
+//! intervals of what counts of each slice, so that everything that reads runs reads these. What they say about each
+//! other is kept beside them. What cannot be up at once is measured by runs, one after the other.
 
+mod by_runs;
 mod differences;
 mod idle;
 mod judge;
 mod length;
+mod memory;
 mod sequence;
 mod together;
 
+pub(super) use by_runs::{OfRuns, block_of, known as known_of_runs};
 pub(super) use differences::{is_alike, notes};
-pub use together::in_turns;
+pub(super) use idle::folder_of;
+pub use together::compared;
 pub(super) use together::{one, prepared};
 
 use super::{Progress, Recorder};
 use dyno_archive::plan::{Cell, Levels, Plan};
-use dyno_archive::{Block, Turns, Versus};
+use dyno_archive::{Block, Measure, Turns, Versus, Way};
 use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer, Outcome, Span, Stage, Steering};
 use dyno_load::LoadPlan;
-use dyno_record::Interval;
+use dyno_record::{Interval, LatencyHistogram};
 use idle::Idle;
 use judge::{Done, Judge};
 use length::Length;
-use sequence::{CUT, PARTS, Sequence};
+use sequence::{Place, Sequence};
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,34 +69,17 @@ pub enum TurnsError {
         /// The levels of the other.
         other: String,
     },
-    /// The experiment is none of which slices can be compared.
-    #[error("this experiment cannot be measured in turn, because {why}; measure it with dyno run --repeat 5")]
-    Unsuitable {
-        /// What is in the way.
-        why: &'static str,
+    /// They cannot be up at once, or not be compared in slices.
+    #[error("the variants cannot be measured at the same time: {why}")]
+    NotAtOnce {
+        /// What is in the way, as a sentence without its full stop.
+        why: String,
     },
     /// There are too many.
     #[error("at most {MOST} variants are measured in turn, and these are {cells}: leave out some values")]
     TooMany {
         /// How many.
         cells: usize,
-    },
-    /// Both would have to be on one server.
-    #[error(
-        "{address} cannot have two {what} at once, so the variants cannot be measured in turn: give each an address of \
-         its own with --set target=…, or measure one after the other with dyno run --repeat 5"
-    )]
-    OneServer {
-        /// The server, without passwords.
-        address: String,
-        /// What it cannot have twice.
-        what: &'static str,
-    },
-    /// They cannot be up at once.
-    #[error("the variants cannot be measured in turn: {cause}")]
-    NotTogether {
-        /// Why.
-        cause: String,
     },
 }
 
@@ -130,13 +117,14 @@ impl Division {
 }
 
 /// Gives the workloads of `load` their turns.
-pub(super) fn take_turns(load: &mut LoadPlan, division: &Division, warmup: Duration, turns: Turns, sequence: &Order) {
+pub(super) fn take_turns(load: &mut LoadPlan, division: &Division, warmup: Duration, turns: &Turns, sequence: &Order) {
     // All warm up, in turn as well.
     let warm = (warmup.as_nanos() / turns.slice.as_nanos().max(1)) as usize;
     let sides = sequence.0.sides();
+    let at_once = turns.way == Way::AtOnce;
     for (index, workload) in load.workloads.iter_mut().enumerate() {
         let own = division.side(index);
-        let warm = (0..warm).map(|slice| stage(turns.slice, slice % sides == own));
+        let warm = (0..warm).map(|slice| stage(turns.slice, at_once || slice % sides == own));
         workload.stages_begin = Duration::ZERO;
         workload.stages = warm.chain(sequence.stages(own, 0)).collect();
     }
@@ -159,20 +147,19 @@ pub(super) struct Order(Sequence);
 
 impl Order {
     /// That of a plan in turns, with this warm-up.
-    pub fn of(plan: &Plan, turns: Turns, warmup: Duration) -> Self {
+    pub fn of(plan: &Plan, turns: &Turns, warmup: Duration) -> Self {
         let measured = plan.cells.first().and_then(|cell| cell.experiment.measure);
-        Self(Sequence::new(
-            warmup,
-            turns.slice,
-            measured.unwrap_or_default(),
-            plan.seed,
-            u8::try_from(plan.cells.len()).unwrap_or(u8::MAX),
-        ))
+        let measured = measured.unwrap_or_default();
+        let sides = u8::try_from(plan.cells.len()).unwrap_or(u8::MAX);
+        Self(match turns.way {
+            Way::AtOnce => Sequence::at_once(warmup, turns.slice, measured, sides),
+            _ => Sequence::new(warmup, turns.slice, measured, plan.seed, sides),
+        })
     }
 
     /// What a side does in each slice from this one on.
     fn stages(&self, own: usize, from: usize) -> impl Iterator<Item = Stage> {
-        (from..self.0.slices()).map(move |slice| stage(self.0.length(slice), self.0.side(slice) == own))
+        (from..self.0.slices()).map(move |slice| stage(self.0.length(slice), self.0.works(slice, own)))
     }
 }
 
@@ -205,8 +192,8 @@ pub(super) struct Sides<'a, 'b> {
     division: Division,
     order: Order,
     judge: Judge,
-    /// What the side whose turn it is did so far in the slice under way, and which slice that is.
-    under_way: Option<(usize, Interval)>,
+    /// Which slice is under way, and what each side did so far in it that works.
+    under_way: (usize, Vec<Option<Interval>>),
     /// How long slices have to be, with the transactions of the parts of the slice under way; `None`: as they are.
     length: Option<(Length, Vec<u64>)>,
     steering: Option<Arc<Steering>>,
@@ -225,14 +212,14 @@ impl<'a, 'b> Sides<'a, 'b> {
     /// Nothing seen yet.
     pub fn new(
         plan: &'a Plan,
-        turns: Turns,
+        turns: &Turns,
         order: Order,
         recorders: Vec<&'a mut Recorder<'b>>,
         watch: &'a mut Watch<'a>,
     ) -> Self {
         let first = plan.cells.first().map_or(&[][..], |cell| &cell.experiment.workloads);
         let open = first.iter().all(|workload| workload.rate_per_s.is_some());
-        let judge = Judge::new(turns, order.0.clone(), open);
+        let judge = Judge::new(turns.detect, order.0.clone(), open);
         let levels: Vec<Levels> = plan.cells.iter().map(|cell| cell.levels.clone()).collect();
         let factor = only_varied(&plan.cells).unwrap_or_default().to_owned();
         let length = turns.may_grow.then(|| (Length::new(levels.len()), Vec::new()));
@@ -241,7 +228,7 @@ impl<'a, 'b> Sides<'a, 'b> {
             division: Division::of(plan),
             order,
             judge,
-            under_way: None,
+            under_way: (0, vec![None; levels.len()]),
             length,
             steering: turns.may_grow.then(Arc::default),
             idle: None,
@@ -255,17 +242,23 @@ impl<'a, 'b> Sides<'a, 'b> {
 
     /// The same, where each side has a server of its own on this machine: those at rest are watched. Their data is in
     /// these folders.
-    pub fn watching(mut self, folders: &[Option<&Path>]) -> Self {
+    pub fn watching(mut self, folders: &[Option<PathBuf>]) -> Self {
         self.idle = Idle::new(folders);
         self
     }
 
-    /// What is known, and how that came about.
-    pub fn known(&self) -> (Versus, Vec<Block>) {
-        let (mut versus, blocks) = self.judge.known(&self.factor, &self.levels);
+    /// What is known.
+    pub fn versus(&self) -> Versus {
         let idle = self.idle.as_ref().and_then(Idle::said);
-        versus.notes = self.notes.iter().cloned().chain(idle).collect();
-        (versus, blocks)
+        Versus {
+            notes: self.notes.iter().cloned().chain(idle).collect(),
+            ..self.judge.versus(&self.factor, &self.levels)
+        }
+    }
+
+    /// How that came about.
+    pub fn blocks(&self) -> Vec<Block> {
+        self.judge.blocks()
     }
 
     /// Whether that the load ends is its regular end: it is known what was asked, or there is no slice left.
@@ -273,28 +266,28 @@ impl<'a, 'b> Sides<'a, 'b> {
         self.is_over
     }
 
-    /// Ends a slice: what counts of it is an interval of its side.
-    fn close(&mut self, slice: usize, interval: &Interval) -> ControlFlow<()> {
-        let side = self.order.0.side(slice);
-        self.recorders[side].interval(interval)?;
-        let mut done = Done {
-            time: interval.duration,
-            idle_busy: self.idle.as_mut().and_then(|idle| idle.ends(side, interval.duration)),
-            ..Done::default()
-        };
-        for recording in &interval.recordings {
-            done.transactions += recording.transactions;
-            done.latency.add(&recording.latency);
+    /// Ends a slice: what counts of it is an interval of each side that worked in it.
+    fn close(&mut self, slice: usize, end: Duration) -> ControlFlow<()> {
+        let mut all = Vec::new();
+        for side in 0..self.recorders.len() {
+            let Some(interval) = self.under_way.1[side].take() else {
+                continue;
+            };
+            self.recorders[side].interval(&interval)?;
+            all.push(Done {
+                side,
+                figures: figures(&interval),
+                idle_busy: self.idle.as_mut().and_then(|idle| idle.ends(side, interval.duration)),
+            });
         }
-        let end = interval.start + interval.duration;
-        self.judge.slice(slice, &done, end);
+        let is_block_over = self.judge.slice(slice, all, end);
         if slice + 1 == self.order.0.block() * judge::PILOTS {
             self.lengthen();
         }
-        if !(slice + 1).is_multiple_of(self.order.0.block()) {
+        if !is_block_over {
             return ControlFlow::Continue(());
         }
-        let (versus, _) = self.known();
+        let versus = self.versus();
         let is_answered = (self.watch)(&versus, end).is_break();
         // Slices as planned end with the load.
         let is_last = self.order.0.longer_from().is_some() && slice + 1 == self.order.0.slices();
@@ -302,6 +295,40 @@ impl<'a, 'b> Sides<'a, 'b> {
         match self.is_over {
             false => ControlFlow::Continue(()),
             true => ControlFlow::Break(()),
+        }
+    }
+
+    /// Takes a part of a slice in which this side works.
+    fn part(&mut self, side: usize, place: Place, interval: &Interval) {
+        let recordings = self.division.own(side, &interval.recordings);
+        if let Some((length, parts)) = &mut self.length {
+            parts.push(recordings.iter().map(|recording| recording.transactions).sum());
+            if place.part == place.parts - 1 {
+                length.add(side, &std::mem::take(parts));
+            }
+        }
+        let cut = self.order.0.cut(place.parts);
+        if place.part + 1 == cut
+            && let Some(idle) = &mut self.idle
+        {
+            idle.begins(side);
+        }
+        if place.part < cut {
+            return;
+        }
+        match &mut self.under_way.1[side] {
+            Some(sum) => {
+                sum.duration += interval.duration;
+                for (sum, part) in sum.recordings.iter_mut().zip(&recordings) {
+                    sum.add(part);
+                }
+            }
+            none => {
+                *none = Some(Interval {
+                    recordings,
+                    ..interval.clone()
+                });
+            }
         }
     }
 
@@ -329,6 +356,23 @@ impl<'a, 'b> Sides<'a, 'b> {
     }
 }
 
+/// What is compared of what a side did in an interval, in the order of [`Measure::ALL`].
+fn figures(interval: &Interval) -> [f64; 4] {
+    let mut latency = LatencyHistogram::default();
+    let mut transactions = 0;
+    for recording in &interval.recordings {
+        transactions += recording.transactions;
+        latency.add(&recording.latency);
+    }
+    let percentile = |percent| latency.percentile_ns(percent) as f64;
+    Measure::ALL.map(|measure| match measure {
+        Measure::Throughput => transactions as f64 / interval.duration.as_secs_f64(),
+        Measure::P50 => percentile(50.0),
+        Measure::P95 => percentile(95.0),
+        Measure::P99 => percentile(99.0),
+    })
+}
+
 impl Observer for Sides<'_, '_> {
     fn steering(&self) -> Option<Arc<Steering>> {
         self.steering.clone()
@@ -354,44 +398,18 @@ impl Observer for Sides<'_, '_> {
             }
             return ControlFlow::Continue(());
         };
-        let recordings = self.division.own(place.side, &interval.recordings);
-        if let Some((length, parts)) = &mut self.length {
-            parts.push(recordings.iter().map(|recording| recording.transactions).sum());
-            if place.part == place.parts - 1 {
-                length.add(place.side, &std::mem::take(parts));
-            }
+        if self.under_way.0 != place.slice {
+            self.under_way = (place.slice, vec![None; self.recorders.len()]);
         }
-        let cut = place.parts / PARTS * CUT;
-        if place.part + 1 == cut
-            && let Some(idle) = &mut self.idle
-        {
-            idle.begins(place.side);
+        let works = |side: &usize| self.order.0.works(place.slice, *side);
+        let working: Vec<usize> = (0..self.recorders.len()).filter(works).collect();
+        for side in working {
+            self.part(side, place, interval);
         }
-        if place.part >= cut {
-            match &mut self.under_way {
-                Some((slice, sum)) if *slice == place.slice => {
-                    sum.duration += interval.duration;
-                    for (sum, part) in sum.recordings.iter_mut().zip(&recordings) {
-                        sum.add(part);
-                    }
-                }
-                other => {
-                    *other = Some((
-                        place.slice,
-                        Interval {
-                            recordings,
-                            ..interval.clone()
-                        },
-                    ));
-                }
-            }
+        match place.part == place.parts - 1 {
+            true => self.close(place.slice, interval.start + interval.duration),
+            false => ControlFlow::Continue(()),
         }
-        if place.part == place.parts - 1
-            && let Some((slice, sum)) = self.under_way.take()
-        {
-            return self.close(slice, &sum);
-        }
-        ControlFlow::Continue(())
     }
 
     fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {

@@ -1,5 +1,5 @@
 //! Whose turn it is when. In a block each side has two slices: in an order that is drawn, and then in the same order
-//! from its end. Of two sides that is A B B A or B A A B.
+//! from its end. Of two sides that is A B B A or B A A B. Where all work at once a block is two slices of all.
 
 use dyno_script::Random;
 use std::time::Duration;
@@ -20,6 +20,8 @@ pub(super) struct Sequence {
     /// What there is time for.
     lasts: Duration,
     sides: usize,
+    /// Whether all sides work in every slice.
+    at_once: bool,
     /// The order of the sides in the first half of each block, one block after the other.
     orders: Vec<u8>,
     /// From which slice on they are so many times as long.
@@ -35,8 +37,6 @@ pub(super) struct Place {
     pub part: u32,
     /// How many parts it has.
     pub parts: u32,
-    /// Whose turn it is, from 0.
-    pub side: usize,
 }
 
 impl Sequence {
@@ -53,7 +53,19 @@ impl Sequence {
             lasts,
             longer: None,
             sides: usize::from(sides),
+            at_once: false,
             orders: (0..blocks).flat_map(|_| drawn(&mut random, sides)).collect(),
+        }
+    }
+
+    /// As many slices of this length as fit into `lasts`, in which all `sides` work.
+    pub fn at_once(begin: Duration, slice: Duration, lasts: Duration, sides: u8) -> Self {
+        // As many turns take so much longer.
+        let turns = Self::new(begin, slice, lasts.saturating_mul(u32::from(sides)), 0, sides);
+        Self {
+            at_once: true,
+            lasts,
+            ..turns
         }
     }
 
@@ -106,12 +118,29 @@ impl Sequence {
 
     /// How many slices there are.
     pub fn slices(&self) -> usize {
-        self.orders.len() * 2
+        self.orders.len() / self.sides.max(1) * self.block()
     }
 
     /// How many slices a block has.
     pub fn block(&self) -> usize {
-        2 * self.sides
+        match self.at_once {
+            true => 2,
+            false => 2 * self.sides,
+        }
+    }
+
+    /// How many parts at the begin of a slice of so many do not count.
+    pub fn cut(&self, parts: u32) -> u32 {
+        match self.at_once {
+            // Nobody comes back from a rest.
+            true => 0,
+            false => parts / PARTS * CUT,
+        }
+    }
+
+    /// Whether this side works in the slice.
+    pub fn works(&self, slice: usize, side: usize) -> bool {
+        self.at_once || self.side(slice) == side
     }
 
     /// How many sides there are.
@@ -119,7 +148,7 @@ impl Sequence {
         self.sides
     }
 
-    /// Whose turn the slice is.
+    /// Whose turn the slice is, where it is one's.
     pub fn side(&self, slice: usize) -> usize {
         let place = slice % self.block();
         let place = place.min(self.block() - 1 - place);
@@ -129,6 +158,9 @@ impl Sequence {
 
     /// Whether this side has slices outside of those of the first one in this block.
     pub fn is_outside(&self, block: usize, side: usize) -> bool {
+        if self.at_once {
+            return false;
+        }
         let order = self.orders.chunks(self.sides).nth(block).unwrap_or_default();
         let ours = order.iter().take_while(|one| **one != 0);
         ours.copied().any(|one| usize::from(one) == side)
@@ -148,11 +180,10 @@ impl Sequence {
             }
             _ => (parts / short, parts % short, short),
         };
-        (slice < self.slices()).then(|| Place {
+        (slice < self.slices()).then_some(Place {
             slice,
             part: part as u32,
             parts: length as u32,
-            side: self.side(slice),
         })
     }
 }
@@ -229,6 +260,19 @@ mod tests {
         // 1,200 blocks, 200 of each on average.
         assert_eq!(seen.len(), 6);
         assert!(seen.values().all(|count| (140..260).contains(count)), "{seen:?}");
+    }
+
+    #[test]
+    fn all_may_work_at_once() {
+        let ms = Duration::from_millis;
+        let sequence = Sequence::at_once(ms(1_000), ms(500), ms(60_000), 3);
+        assert_eq!(
+            (sequence.slices(), sequence.lasts(), sequence.block()),
+            (120, ms(60_000), 2)
+        );
+        assert!((0..3).all(|side| sequence.works(17, side)));
+        assert!((0..3).all(|side| !sequence.is_outside(4, side)));
+        assert_eq!(sequence.cut(PARTS), 0);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Several cells as one load: each on a server of its own where it needs one, so that all can be up at once.
 
-use super::{MOST, TurnsError, only_varied, varied};
+use super::by_runs::by_runs;
+use super::sequence::{CUT, PARTS};
+use super::{MOST, TurnsError, memory, only_varied, varied};
 use crate::experiment::checked;
 use crate::run::preflight::levels;
-use dyno_archive::Turns;
 use dyno_archive::plan::{Cell, FurtherServer, Plan, PlannedRun, Resolved};
+use dyno_archive::{Turns, Way};
+use dyno_target::host::{available_memory_bytes, host_facts};
 use dyno_target::target::{EMBEDDED, without_secrets};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,24 +15,41 @@ use std::time::Duration;
 /// The longest name that a level gives to a server.
 const LONGEST_NAME: usize = 40;
 
-/// `plan`, of two cells or more, with all measured in turn for at most `at_most`: one run of each.
+/// `plan`, of two cells or more that differ in one factor, with all measured beside each other for at most `at_most`:
+/// one run of each, or several if they cannot be up at once and need not.
 ///
 /// # Errors
-/// There is one cell, they differ in several factors, or they cannot be measured in turn.
-pub fn in_turns(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
-    match varied(&plan.cells).as_slice() {
-        [] | [_] => prepared(plan, turns, at_most),
-        several => Err(TurnsError::Several {
+/// There is one cell, they differ in several factors, or they cannot be measured at once.
+pub fn compared(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
+    let several = varied(&plan.cells);
+    if several.len() > 1 {
+        return Err(TurnsError::Several {
             cells: plan.cells.len(),
             factors: several
                 .iter()
                 .map(|(factor, levels)| format!("the {levels} values of {factor}"))
                 .collect(),
-        }),
+        });
+    }
+    let way = turns.way.clone();
+    let why = match prepared(plan.clone(), turns.clone(), at_most) {
+        Ok(prepared) => {
+            let short = |available| memory::is_short(&plan, host_facts(None).capacity(), available);
+            match available_memory_bytes().and_then(short) {
+                None => return Ok(prepared),
+                Some(why) => why,
+            }
+        }
+        Err(TurnsError::NotAtOnce { why }) => why,
+        Err(error) => return Err(error),
+    };
+    match way {
+        Way::AtOnce => Err(TurnsError::NotAtOnce { why }),
+        _ => by_runs(plan, turns, at_most, why),
     }
 }
 
-/// The same of cells that may differ in several factors.
+/// `plan` with all cells measured in turn or at once; they may differ in several factors.
 pub(in crate::run) fn prepared(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, TurnsError> {
     let mut plan = plan;
     let sides = variants(&plan)?.len() as u128;
@@ -42,9 +62,13 @@ pub(in crate::run) fn prepared(plan: Plan, turns: Turns, at_most: Duration) -> R
         cell.experiment.warmup = slice.saturating_mul(u32::try_from(slices).unwrap_or(u32::MAX));
         cell.experiment.measure = Some(at_most);
         // One interval is what counts of a slice.
-        cell.experiment.interval = slice / super::sequence::PARTS * (super::sequence::PARTS - super::sequence::CUT);
+        let cut = match turns.way {
+            Way::AtOnce => 0,
+            _ => CUT,
+        };
+        cell.experiment.interval = slice / PARTS * (PARTS - cut);
     }
-    plan.turns = Some(turns);
+    plan.turns = Some(turns.clone());
     plan.baseline = plan.cells[0].levels.clone();
     plan.runs = plan
         .cells
@@ -76,11 +100,11 @@ fn variants(plan: &Plan) -> Result<&[Cell], TurnsError> {
 /// What cannot be measured in turn whatever it is beside.
 fn check(experiment: &Resolved) -> Result<(), TurnsError> {
     let why = if !experiment.servers.is_empty() {
-        "it has several servers"
+        "the experiment has several servers"
     } else if !experiment.load_hosts.is_empty() {
-        "its load comes from several hosts"
+        "the load comes from several hosts"
     } else if !experiment.stages.is_empty() {
-        "it has stages"
+        "the experiment has stages"
     } else if experiment
         .workloads
         .iter()
@@ -96,36 +120,43 @@ fn check(experiment: &Resolved) -> Result<(), TurnsError> {
     } else {
         return Ok(());
     };
-    Err(TurnsError::Unsuitable { why })
+    Err(TurnsError::NotAtOnce { why: why.to_owned() })
 }
 
-/// The cells of a plan in turns as one experiment, which is what is driven: the workloads of the first, then those of
-/// the second, and so on. It has one cell, without levels, and one run.
-pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
+/// Refuses cells that are the same.
+pub(super) fn alike(plan: &Plan) -> Result<(), TurnsError> {
     let cells = variants(plan)?;
-    let turns = plan.turns.ok_or(TurnsError::Alike)?;
-    let names = names(cells);
-    let mut both = cells[0].experiment.clone();
-    let others = || cells.iter().map(|cell| &cell.experiment).enumerate().skip(1);
-    for (place, other) in others() {
-        let same = cells[..place].iter().find(|cell| cell.experiment == *other);
+    for (place, other) in cells.iter().enumerate() {
+        let same = cells[..place].iter().find(|cell| cell.experiment == other.experiment);
         match same {
             None => {}
             Some(_) if cells.len() == 2 => return Err(TurnsError::Alike),
             Some(same) => {
                 return Err(TurnsError::Equal {
                     one: levels(same),
-                    other: levels(&cells[place]),
+                    other: levels(other),
                 });
             }
         }
     }
+    Ok(())
+}
+
+/// The cells of a plan in turns as one experiment, which is what is driven: the workloads of the first, then those of
+/// the second, and so on. It has one cell, without levels, and one run.
+pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
+    alike(plan)?;
+    let cells = variants(plan)?;
+    let turns = plan.turns.as_ref().ok_or(TurnsError::Alike)?;
+    let names = names(cells);
+    let mut both = cells[0].experiment.clone();
+    let others = || cells.iter().map(|cell| &cell.experiment).enumerate().skip(1);
     if others().any(|(_, other)| other.warmup != both.warmup) {
-        return Err(TurnsError::Unsuitable {
-            why: "the warm-up differs between the variants",
+        return Err(TurnsError::NotAtOnce {
+            why: "the warm-up differs between the variants".to_owned(),
         });
     }
-    both.interval = turns.slice / super::sequence::PARTS;
+    both.interval = turns.slice / PARTS;
     // They are asked and worked out for each side alone.
     both.metrics.clear();
     both.checks.clear();
@@ -155,9 +186,7 @@ pub(in crate::run) fn one(plan: &Plan) -> Result<Plan, TurnsError> {
             both.servers.insert(names[side].clone(), further);
         }
     }
-    let both = checked(both).map_err(|cause| TurnsError::NotTogether {
-        cause: cause.to_string(),
-    })?;
+    let both = checked(both).map_err(|cause| TurnsError::NotAtOnce { why: cause.to_string() })?;
     let cell = Cell {
         levels: [].into(),
         experiment: both,
@@ -189,7 +218,9 @@ fn server_of(cells: &[Cell], side: usize) -> Result<usize, TurnsError> {
         (false, _) => "settings",
         (true, false) => "data",
     };
-    Err(TurnsError::OneServer { address: its, what })
+    Err(TurnsError::NotAtOnce {
+        why: format!("{its} cannot have two {what} at once"),
+    })
 }
 
 /// What the servers are called: by what differs, if that is one factor.
@@ -229,11 +260,12 @@ mod tests {
             .collect();
         let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
         let turns = Turns {
+            way: Way::InSlices,
             slice: Duration::from_millis(500),
             may_grow: true,
             detect: 0.03,
         };
-        in_turns(plan, turns, Duration::from_secs(60))
+        compared(plan, turns, Duration::from_secs(60))
     }
 
     const FILE: &str = "[[workload]]\nname = \"w\"\nclients = 2\nscript = \"select 1;\"\n";
@@ -302,13 +334,36 @@ mod tests {
         let shared = one(&plan_of(&target).unwrap()).unwrap();
         assert!(shared.cells[0].experiment.servers.is_empty());
         assert_eq!(shared.cells[0].experiment.workloads.len(), 2);
-        let error = plan_of(&[target[0], ("settings.work_mem", "4MB,8MB")])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("postgres://u@127.0.0.1:5999/d cannot have two settings at once"),
-            "{error}"
+        let by_runs = plan_of(&[target[0], ("settings.work_mem", "4MB,8MB")]).unwrap();
+        assert_eq!(
+            why(&by_runs),
+            "postgres://u@127.0.0.1:5999/d cannot have two settings at once"
         );
+    }
+
+    /// Why they are measured by runs.
+    fn why(plan: &Plan) -> &str {
+        match &plan.turns.as_ref().unwrap().way {
+            Way::ByRuns { why, .. } => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn runs_are_in_the_order_of_slices() {
+        let stages =
+            format!("{FILE}[[stage]]\nname = \"a\"\nlasts = \"1s\"\n[[stage]]\nname = \"b\"\nlasts = \"1s\"\n");
+        let plan = plan(&format!("{stages}[phases]\nwarmup = \"1s\"\n"), &[("clients", "1,2")]).unwrap();
+        assert_eq!(why(&plan), "the experiment has stages");
+        // 60 s have room for five blocks of four runs of 3 s each.
+        assert_eq!(plan.runs.len(), 20);
+        for block in plan.runs.chunks(4) {
+            let cells: Vec<_> = block.iter().map(|run| &run.cell).collect();
+            assert!(cells[0] == cells[3] && cells[1] == cells[2] && cells[0] != cells[1]);
+        }
+        let last = plan.runs.last().unwrap();
+        assert_eq!((last.number, last.repetition), (20, 10));
+        assert_eq!(plan.cells[0].experiment.duration(), Some(Duration::from_secs(3)));
     }
 
     #[test]
@@ -340,11 +395,8 @@ mod tests {
             many.contains("at most 8 variants are measured in turn, and these are 9"),
             "{many}"
         );
-        let stages =
-            format!("{FILE}[[stage]]\nname = \"a\"\nlasts = \"1s\"\n[[stage]]\nname = \"b\"\nlasts = \"1s\"\n");
-        assert!(said(&stages, &[("clients", "1,2")]).contains("it has stages"));
         let lua = FILE.replace("script = \"select 1;\"", "lua = \"oltp_point_select\"");
-        let both = said(&lua, &[("target", "embedded:18,embedded:mariadb")]);
-        assert!(both.contains("one load with scripts in Lua"), "{both}");
+        let both = plan(&lua, &[("target", "embedded:18,embedded:mariadb")]).unwrap();
+        assert!(why(&both).contains("one load with scripts in Lua"), "{both:?}");
     }
 }

@@ -429,6 +429,10 @@ fn order(plan: &Plan) -> String {
         Order::Interleaved => format!("shuffled within each repetition; repeat with --seed {}", plan.seed),
         Order::Random => format!("all runs shuffled; repeat with --seed {}", plan.seed),
         Order::Listed => "as listed, repetition by repetition".to_owned(),
+        Order::Paired => format!(
+            "beside each other until it is known which does more; repeat with --seed {}",
+            plan.seed
+        ),
     };
     let cells = counted(plan.cells.len() as u64, "cell");
     let times = counted(repetitions.len() as u64, "repetition");

@@ -12,7 +12,7 @@ use dyno_engine::{Stop, ThreadOptions};
 use dyno_fleet::start::{Cluster, LOCAL, RAY};
 use dyno_lab::command::redacted;
 use dyno_lab::experiment;
-use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
+use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError, turns};
 use dyno_report as report;
 use dyno_target::target::{Environment, storage, without_secrets};
 use std::path::Path;
@@ -112,7 +112,7 @@ fn plan(name: &str, arguments: &RunArguments, environment: Environment<'_>) -> R
     let mut plan = experiment.plan(arguments.size.into(), &set, repetitions, seed, cores)?;
     plan.on_failure = arguments.on_failure.map_or(plan.on_failure, Into::into);
     plan.max_errors = arguments.max_errors.unwrap_or(plan.max_errors);
-    Ok(plan)
+    Ok(turns::ordered(plan)?)
 }
 
 /// Makes a campaign, with everybody told what becomes of it.

@@ -4,12 +4,9 @@ use crate::cli::VersusArguments;
 use crate::failure::Failure;
 use crate::{one_load, pipeline};
 use dyno_archive::{Campaign, Turns, Versus, Way};
-use dyno_lab::run::turns::compared;
+use dyno_lab::run::turns::{SLICE, compared};
 use dyno_report::{self as report, Checks, Limits, is_worse};
 use std::time::Duration;
-
-/// How long slices are at first.
-const SLICE: Duration = Duration::from_millis(500);
 
 /// How long a slice is in which all work.
 const SLICE_OF_ALL: Duration = Duration::from_secs(1);

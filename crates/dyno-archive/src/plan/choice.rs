@@ -140,6 +140,8 @@ choice! {
         Random = "random",
         /// Repetition by repetition, the cells of each as listed.
         Listed = "listed",
+        /// All cells beside each other, in turn, until it is known which does more.
+        Paired = "paired",
     }
 }
 

@@ -228,6 +228,26 @@ fn all_may_have_their_load_at_the_same_time() {
 }
 
 #[test]
+fn an_experiment_may_say_that_its_cells_are_compared() {
+    let (desk, database) = (desk(), database_alone("e2e_versus_paired"));
+    let paired = format!("{WAITING}\n[factors]\nms = [2, 8]\n\n[plan]\norder = \"paired\"\n");
+    desk.file("paired.toml", &paired);
+    let dry = desk.dyno("run paired.toml --dry-run").expect(0);
+    dry.shows("beside each other until it is known which does more");
+    let target = database.target();
+    Ended::of(&mut desk.command(["run", "paired.toml", "--target", &target]))
+        .expect(0)
+        .shows("ms = 8 is ")
+        .shows(" % slower than ms = 2 on paired (");
+    assert_eq!(desk.known("versus.json")["answer"], "lower");
+    // As many as have been compared, not as many as it has repetitions.
+    assert_eq!(run_folders(&desk.archive()).len(), 2);
+    desk.dyno("run paired.toml --set clients=1,2")
+        .expect(1)
+        .says("the 2 values of ms and the 2 values of clients make 4 cells");
+}
+
+#[test]
 fn what_cannot_be_up_at_once_is_measured_by_runs() {
     let (desk, database) = (desk(), database_alone("e2e_versus_runs"));
     let target = database.target();

@@ -17,7 +17,7 @@ mod together;
 pub(super) use by_runs::{OfRuns, block_of, known as known_of_runs};
 pub(super) use differences::{is_alike, notes};
 pub(super) use idle::folder_of;
-pub use together::compared;
+pub use together::{compared, ordered};
 pub(super) use together::{one, prepared};
 
 use super::{Progress, Recorder};
@@ -35,6 +35,15 @@ use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long slices are at first.
+pub const SLICE: Duration = Duration::from_millis(500);
+
+/// Which difference matters, if nobody says.
+pub const DETECT: f64 = 0.03;
+
+/// How long is measured at most, if nobody says.
+pub const AT_MOST: Duration = Duration::from_secs(600);
 
 /// With more variants a block takes long, and all their servers have to be up.
 const MOST: usize = 8;

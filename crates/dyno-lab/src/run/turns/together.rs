@@ -2,10 +2,10 @@
 
 use super::by_runs::by_runs;
 use super::sequence::{CUT, PARTS};
-use super::{MOST, TurnsError, memory, only_varied, varied};
+use super::{AT_MOST, DETECT, MOST, SLICE, TurnsError, memory, only_varied, varied};
 use crate::experiment::checked;
 use crate::run::preflight::levels;
-use dyno_archive::plan::{Cell, FurtherServer, Plan, PlannedRun, Resolved};
+use dyno_archive::plan::{Cell, FurtherServer, Order, Plan, PlannedRun, Resolved};
 use dyno_archive::{Turns, Way};
 use dyno_target::host::{available_memory_bytes, host_facts};
 use dyno_target::target::{EMBEDDED, without_secrets};
@@ -47,6 +47,23 @@ pub fn compared(plan: Plan, turns: Turns, at_most: Duration) -> Result<Plan, Tur
         Way::AtOnce => Err(TurnsError::NotAtOnce { why }),
         _ => by_runs(plan, turns, at_most, why),
     }
+}
+
+/// `plan`, with its cells compared if it says that they are paired: as by `dyno versus` without options.
+///
+/// # Errors
+/// As of [`compared`].
+pub fn ordered(plan: Plan) -> Result<Plan, TurnsError> {
+    if plan.order != Order::Paired {
+        return Ok(plan);
+    }
+    let turns = Turns {
+        way: Way::InSlices,
+        slice: SLICE,
+        may_grow: true,
+        detect: DETECT,
+    };
+    compared(plan, turns, AT_MOST)
 }
 
 /// `plan` with all cells measured in turn or at once; they may differ in several factors.

@@ -3,6 +3,7 @@
 //!
 //!     cargo bench --bench verdicts -- [--slowdowns 0,3,5,10] [--duels 10] [--at-most 1m,8m,3m,1m]
 //!                                     [--beside noise] [--fixed 0] [--cpu 0] [--pool yes]
+//!                                     [--minutes 0]
 //!
 //! `--fixed 10` adds as many comparisons of two equal servers that are measured one after the other, each for 20 s, in
 //! turn with duels: how much their ratios scatter says how long it would take to know as much in that way. `--cpu 0`
@@ -10,7 +11,7 @@
 //!
 //! A slow-down is made by the server: each statement counts rows for nothing, as many as a first, long duel found to
 //! take the time. `--beside noise` has a process work now and then beside the duels. Duels take long, so they may be
-//! made in several sittings; `--pool yes` counts those of earlier results of this bench in the table, too.
+//! made in several sittings: `--minutes 60` begins no round after that time, and `--pool yes` counts those of earlier results of this bench in the table, too.
 
 use dyno_bench::{Result, Spread, archive, dyno_binary, option};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -278,6 +279,7 @@ fn main() -> Result<()> {
     let noise = option("--beside", String::new())? == "noise";
     let fixed_rounds: usize = option("--fixed", 0)?;
     let cpu: String = option("--cpu", String::new())?;
+    let minutes: u64 = option("--minutes", 0)?;
     let pool = option("--pool", String::new())? == "yes";
     if !cpu.is_empty() {
         let mut set = CpuSet::new();
@@ -300,8 +302,10 @@ fn main() -> Result<()> {
     };
     let _noise = noise.then(Noise::start).transpose()?;
     let (mut duels, mut all_fixed) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
+    let is_over = || minutes > 0 && begun.elapsed().as_secs() >= 60 * minutes;
     // One of each kind in turn, so that no kind has the better hours.
-    for number_of in 1..=each {
+    for number_of in (1..=each).take_while(|_| !is_over()) {
         if number_of <= fixed_rounds {
             let made = fixed(&dyno, noise)?;
             println!("{number_of}/{each}: {made:?}");

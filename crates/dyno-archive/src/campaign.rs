@@ -23,6 +23,9 @@ pub struct CampaignRecord {
     pub format: u32,
     /// The version of dyno that wrote it.
     pub dyno_version: String,
+    /// What the user calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// The command line, without passwords; as a shell would read it.
     pub command: String,
     /// When it began, with the local time zone.
@@ -108,7 +111,7 @@ pub struct CampaignWriter {
 }
 
 impl CampaignWriter {
-    /// Makes a new folder in `archive` (which is made if need be), named by time and experiment, and writes
+    /// Makes a new folder in `archive` (which is made if need be), named by time and label or experiment, and writes
     /// `campaign.json` into it.
     ///
     /// # Errors
@@ -117,8 +120,9 @@ impl CampaignWriter {
     pub fn create(archive: &Path, record: &CampaignRecord) -> Result<Self, ArchiveError> {
         let new_archive = (!archive.exists()).then(|| archive.to_owned());
         fs::create_dir_all(archive).map_err(ArchiveError::write(archive))?;
-        let experiment: String = record.experiment.name.chars().map(harmless).take(100).collect();
-        let name = format!("{}-{experiment}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
+        let called = record.label.as_ref().unwrap_or(&record.experiment.name);
+        let called: String = called.chars().map(harmless).take(100).collect();
+        let name = format!("{}-{called}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
         let path = unique_folder(archive, &name)?;
         let written = replace_json(&path.join(CAMPAIGN_JSON), record).and_then(|()| lock(&path));
         let lock = written.inspect_err(|_| {
@@ -259,6 +263,7 @@ impl CampaignRecord {
         Self {
             format: FORMAT,
             dyno_version,
+            label: None,
             command,
             started,
             seed,

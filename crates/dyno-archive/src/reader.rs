@@ -64,12 +64,28 @@ impl Archive {
         Ok(folders(&self.path)?.into_iter().filter_map(Campaign::read).collect())
     }
 
-    /// The campaign in the folder `name` of the archive, or in the folder that `name` is the path of.
+    /// The campaign in the folder `name` of the archive, or in the folder that `name` is the path of; else the newest
+    /// with this label, or of which label or folder begins with it. `@1` is the newest of all, `@2` the one before.
     #[must_use]
     pub fn campaign(&self, name: &str) -> Option<Campaign> {
-        [self.path.join(name), PathBuf::from(name)]
-            .into_iter()
-            .find_map(Campaign::read)
+        if let Some(number) = name.strip_prefix('@') {
+            let number = number.parse::<usize>().ok()?.checked_sub(1)?;
+            let mut paths = folders(&self.path).ok()?;
+            paths.reverse();
+            return paths.into_iter().filter_map(Campaign::read).nth(number);
+        }
+        let exact = [self.path.join(name), PathBuf::from(name)];
+        exact.into_iter().find_map(Campaign::read).or_else(|| {
+            let campaigns = || {
+                self.campaigns()
+                    .into_iter()
+                    .flatten()
+                    .rev()
+                    .filter(|_| !name.is_empty())
+            };
+            let labelled = campaigns().find(|campaign| campaign.label() == Some(name));
+            labelled.or_else(|| campaigns().find(|campaign| campaign.is_called(name)))
+        })
     }
 }
 
@@ -78,6 +94,17 @@ impl Campaign {
     #[must_use]
     pub fn name(&self) -> String {
         name_of(&self.path)
+    }
+
+    /// What the user calls it.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.record.as_ref().ok()?.label.as_deref()
+    }
+
+    /// Whether its label or its folder begins with this.
+    fn is_called(&self, begin: &str) -> bool {
+        self.name().starts_with(begin) || self.label().is_some_and(|label| label.starts_with(begin))
     }
 
     /// Whether a living dyno works on it.

@@ -1,24 +1,161 @@
-//! The list of what is in an archive.
+//! The list of what is in an archive: campaigns, a line each, or their runs.
 
+use crate::answer::answer;
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
 use crate::completion::figures_in_short;
 use crate::figures::one_line;
 use crate::table::unbroken;
 use dyno_analysis::summary::summary_of;
-use dyno_archive::{Campaign, Run};
+use dyno_archive::plan::Size;
+use dyno_archive::{Campaign, CampaignRecord, Run};
+use jiff::{Timestamp, Zoned};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Of a longer target the middle is left out, because its kind and its port tell it from others: lines are to fit on a
 /// screen.
 const LONGEST_TARGET: usize = 20;
 
-/// The campaigns of an archive, one line per run, the newest last.
+/// Which campaigns are listed: those that all of it is true of.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// The name of the experiment.
+    pub experiment: Option<String>,
+    /// A part of the address of the database as it was asked for.
+    pub target: Option<String>,
+    /// When it began at the earliest.
+    pub since: Option<Timestamp>,
+}
+
+impl Filter {
+    /// Whether this one is listed.
+    #[must_use]
+    pub fn keeps(&self, campaign: &Campaign) -> bool {
+        let record = campaign.record.as_ref().ok();
+        let is = |wanted: Option<&String>, is: &dyn Fn(&CampaignRecord, &str) -> bool| {
+            wanted.is_none_or(|wanted| record.is_some_and(|record| is(record, wanted)))
+        };
+        let since = self
+            .since
+            .is_none_or(|since| record.is_some_and(|record| record.started.timestamp() >= since));
+        since
+            && is(self.experiment.as_ref(), &|record, name| record.experiment.name == name)
+            && is(self.target.as_ref(), &|record, part| record.target.contains(part))
+    }
+}
+
+/// What is listed of a campaign.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    /// Its folder's name.
+    folder: String,
+    /// What the user calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    /// When it began; absent, as all that follows, if `campaign.json` cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<Zoned>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    experiment: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Size>,
+    /// The database as it was asked for, without its password.
+    target: String,
+    /// How many runs were planned.
+    planned: usize,
+    /// How many runs are in which state.
+    runs: BTreeMap<String, usize>,
+    /// What it answers, if it compares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+}
+
+impl Listed {
+    /// What there is to list of it.
+    #[must_use]
+    pub fn of(campaign: &Campaign) -> Self {
+        let record = campaign.record.as_ref().ok();
+        let mut runs = BTreeMap::new();
+        for run in &campaign.runs {
+            *runs.entry(run.state.to_string()).or_default() += 1;
+        }
+        Self {
+            folder: campaign.name(),
+            label: campaign.label().map(str::to_owned),
+            started: record.map(|record| record.started.clone()),
+            experiment: record.map(|record| record.experiment.name.clone()),
+            size: record.and_then(|record| record.experiment.size),
+            target: target(campaign, campaign.runs.first()),
+            planned: record.map_or(campaign.runs.len(), |record| record.runs.len()),
+            runs,
+            answer: answer(campaign),
+        }
+    }
+
+    /// What there is of its runs.
+    fn states(&self) -> String {
+        let mut words: Vec<String> = self
+            .runs
+            .iter()
+            .map(|(state, runs)| format!("{runs} {state}"))
+            .collect();
+        let there: usize = self.runs.values().sum();
+        if there == 0 {
+            words.push("no run".to_owned());
+        }
+        if there < self.planned {
+            words.push(format!("of {}", self.planned));
+        }
+        words.join(" ")
+    }
+}
+
+/// The campaigns of an archive, one line each, the newest last.
 #[must_use]
 pub fn campaigns(campaigns: &[Campaign]) -> String {
     if campaigns.is_empty() {
-        return "There are no runs yet. Start with `dyno run pk-update`; `dyno list experiments` shows all \
-                experiments.\n"
-            .to_owned();
+        return empty();
+    }
+    let dash = || "-".to_owned();
+    let rows = campaigns.iter().map(|campaign| {
+        let listed = Listed::of(campaign);
+        let size = listed.size.map_or_else(String::new, |size| format!(" {size}"));
+        let states = listed.states();
+        let result = listed.answer.unwrap_or_else(|| match campaign.runs.as_slice() {
+            [run] => {
+                let [tps, p99] = figures(run);
+                format!("{tps} TPS, p99 {p99}")
+            }
+            _ => dash(),
+        });
+        vec![
+            listed.folder,
+            listed
+                .experiment
+                .map_or_else(dash, |experiment| format!("{experiment}{size}")),
+            listed.target,
+            states,
+            result,
+        ]
+    });
+    unbroken(
+        &["campaign", "experiment", "target", "runs", "result"],
+        &[0, 1, 2, 3, 4],
+        rows,
+    )
+}
+
+fn empty() -> String {
+    "There are no runs yet. Start with `dyno run pk-update`; `dyno list experiments` shows all experiments.\n"
+        .to_owned()
+}
+
+/// The runs of campaigns, one line each, the newest last.
+#[must_use]
+pub fn runs(campaigns: &[Campaign]) -> String {
+    if campaigns.is_empty() {
+        return empty();
     }
     let rows = campaigns.iter().flat_map(|campaign| {
         let (when, experiment) = match &campaign.record {
@@ -130,7 +267,61 @@ mod tests {
             without_runs.join("campaign.json"),
         )
         .unwrap();
-        assert_snapshot!(super::campaigns(&Archive::new(folder.path()).campaigns().unwrap()));
+        assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap()));
+    }
+
+    #[test]
+    fn every_campaign_has_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let mut campaigns = Archive::new(folder.path()).campaigns().unwrap();
+        campaigns[0].record.as_mut().unwrap().label = Some("nightly".to_owned());
+        assert_snapshot!(super::campaigns(&campaigns));
+        let listed: Vec<_> = campaigns.iter().map(super::Listed::of).collect();
+        assert_snapshot!(serde_json::to_string_pretty(&listed).unwrap());
+    }
+
+    #[test]
+    fn campaigns_are_listed_by_what_they_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let campaigns = Archive::new(folder.path()).campaigns().unwrap();
+        let kept = |filter: super::Filter| campaigns.iter().filter(|campaign| filter.keeps(campaign)).count();
+        let all = campaigns.len();
+        let started = campaigns
+            .iter()
+            .map(|campaign| campaign.record.as_ref().unwrap().started.timestamp());
+        let last = started.max();
+        let filter = super::Filter::default;
+        let experiment = campaigns[0].record.as_ref().unwrap().experiment.name.clone();
+        assert_eq!(kept(filter()), all);
+        assert!(
+            kept(super::Filter {
+                experiment: Some(experiment),
+                ..filter()
+            }) > 0
+        );
+        assert_eq!(
+            kept(super::Filter {
+                experiment: Some("no".to_owned()),
+                ..filter()
+            }),
+            0
+        );
+        assert_eq!(
+            kept(super::Filter {
+                target: Some("no".to_owned()),
+                ..filter()
+            }),
+            0
+        );
+        assert_eq!(
+            kept(super::Filter {
+                since: last,
+                ..filter()
+            }),
+            1
+        );
     }
 
     #[test]
@@ -138,11 +329,7 @@ mod tests {
         let archive = tempfile::tempdir().unwrap();
         let line = |summary: fn() -> Summary| {
             let campaign = campaign(archive.path(), "", |_| Fate::Found(Box::new(summary())));
-            super::campaigns(&[campaign])
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .to_owned()
+            super::runs(&[campaign]).lines().last().unwrap_or_default().to_owned()
         };
         let staged = line(staged);
         assert!(staged.contains(" 0.9 to 40 ms by stage "), "{staged}");
@@ -174,7 +361,7 @@ mod tests {
             std::fs::write(campaign.path.join("campaign.json"), "{").unwrap();
             std::fs::write(campaign.runs[0].path.join("run.json"), "{").unwrap();
         }
-        assert_snapshot!(super::campaigns(&Archive::new(folder.path()).campaigns().unwrap()));
+        assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap()));
     }
 
     #[test]

@@ -21,16 +21,26 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
                 [experiment.name(), experiment.title(), &databases, experiment.question()].map(str::to_owned)
             }))
         }
-        Listing::Runs => {
+        Listing::Campaigns | Listing::Runs => {
             let archive = Archive::new(&arguments.archive.archive);
-            let campaigns = archive.campaigns()?;
-            if campaigns.is_empty() {
-                format!(
-                    "There is no campaign in {}. Create one with: dyno run pk-update",
-                    archive.path().display()
-                )
-            } else {
-                report::campaigns(&campaigns)
+            let filter = report::Filter {
+                experiment: arguments.experiment.clone(),
+                target: arguments.target.clone(),
+                since: arguments.since,
+            };
+            let mut campaigns = archive.campaigns()?;
+            let is_empty = campaigns.is_empty();
+            campaigns.retain(|campaign| filter.keeps(campaign));
+            let folder = archive.path().display();
+            match arguments.what {
+                _ if arguments.json => {
+                    let listed: Vec<_> = campaigns.iter().map(report::Listed::of).collect();
+                    serde_json::to_string_pretty(&listed).map_err(|error| error.to_string())?
+                }
+                _ if is_empty => format!("There is no campaign in {folder}. Create one with: dyno run pk-update"),
+                _ if campaigns.is_empty() => format!("There is no such campaign in {folder}; see dyno list"),
+                Listing::Runs => report::runs(&campaigns),
+                _ => report::campaigns(&campaigns),
             }
         }
     };

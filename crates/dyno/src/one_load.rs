@@ -29,6 +29,7 @@ pub fn measure(plan: Plan, arguments: &OneLoadArguments, sampling: bool) -> (Res
     let environment = |name: &str| std::env::var(name).ok();
     let request = Request {
         plan,
+        label: arguments.name.clone(),
         target: arguments.target.clone(),
         archive: arguments.archive.archive.clone(),
         command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

@@ -50,6 +50,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let request = Request {
         plan,
+        label: arguments.name.clone(),
         target: arguments.target.clone(),
         archive: archive.clone(),
         command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

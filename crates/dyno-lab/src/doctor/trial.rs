@@ -217,6 +217,7 @@ fn experiment(
         Err(error) => return failed(&error),
     };
     let request = run::Request {
+        label: None,
         plan,
         target: Some(request.target.to_owned()),
         archive: archive.to_owned(),

@@ -72,6 +72,8 @@ use std::path::{Path, PathBuf};
 pub struct Request<'a> {
     /// The runs.
     pub plan: Plan,
+    /// What the user calls it.
+    pub label: Option<String>,
     /// The database to measure, whatever the experiment says: `embedded`, `embedded:VERSION`, a URI or a conninfo
     /// string. `None`: as the experiment says.
     pub target: Option<String>,
@@ -152,6 +154,7 @@ pub fn run(
     }
     let record = CampaignRecord::of(&plan, request.command.clone(), Zoned::now()).ok_or(RunError::NothingPlanned)?;
     let record = CampaignRecord {
+        label: request.label.clone(),
         target: target::names(plan.cells.iter().map(|cell| &cell.experiment)),
         sampling: request.sampling,
         leave_settings: request.leave_settings || request.share_server,

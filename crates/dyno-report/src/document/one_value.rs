@@ -355,7 +355,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
 
     // In the terminal: each workload of each cell and run, and nothing that is mixed.
     let show = crate::terminal::campaign(&one);
-    let list = crate::list::campaigns(&both);
+    let list = crate::list::runs(&both);
     let figures = truth.figures.clone();
     let p99 =
         |place: &str, workload: &str| figures[&(one.name(), place.to_owned(), workload.to_owned(), "p99")].clone();

@@ -255,7 +255,7 @@ fn percentiles_of_stages_are_never_put_together() {
     let everything = [
         serde_json::to_string(&document).unwrap(),
         crate::terminal::campaign(&campaign),
-        crate::list::campaigns(&[campaign]),
+        crate::list::runs(&[campaign]),
     ];
     // The fixture's p99 over both stages.
     assert!(everything.iter().all(|text| !text.contains("1.812")), "{everything:?}");

@@ -1,6 +1,6 @@
 //! What may be typed to measure.
 
-use super::value::{age, assignment, percent};
+use super::value::{age, assignment, label, percent};
 use super::{ArchiveArgument, PipelineArguments};
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -24,12 +24,16 @@ pub struct RunArguments {
         value_name = "CAMPAIGN",
         num_args = 0..=1,
         conflicts_with_all = [
-            "experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server",
+            "experiment", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server",
             "no_sampling", "transport", "cpus", "hosts", "local_agents", "ray", "listen"
         ]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
     pub resume: Option<Option<String>>,
+
+    /// What to call the campaign: part of its folder's name, and a name by which other commands know it
+    #[arg(long, value_name = "LABEL", value_parser = label)]
+    pub name: Option<String>,
 
     /// Size of the experiment; full is the published one
     #[arg(long, value_enum, default_value_t = SizeName::Small)]
@@ -284,6 +288,10 @@ impl From<DimensionName> for LoadDimension {
 /// What commands are told that make one load of an experiment and watch it until they know.
 #[derive(Args, Debug)]
 pub struct OneLoadArguments {
+    /// What to call the campaign: part of its folder's name, and a name by which other commands know it
+    #[arg(long, value_name = "LABEL", value_parser = label)]
+    pub name: Option<String>,
+
     /// Size of the experiment; full is the published one
     #[arg(long, value_enum, default_value_t = SizeName::Small)]
     pub size: SizeName,

@@ -10,11 +10,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_engine::TransportChoice;
 use dyno_record::Route;
 use dyno_target::target::holds_address;
+use jiff::Timestamp;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use value::{age, assignment, at_least_one, percent};
+use value::{age, assignment, at_least_one, percent, since};
 
 /// Benchmark a database: drive it with scripted transactions, and report throughput, steadiness and the causes of dips
 #[derive(Parser, Debug)]
@@ -129,8 +130,24 @@ fn folder(path: PathBuf) -> Result<PathBuf, &'static str> {
 #[derive(Args, Debug)]
 pub struct ListArguments {
     /// What to list
-    #[arg(value_enum, default_value_t = Listing::Runs)]
+    #[arg(value_enum, default_value_t = Listing::Campaigns)]
     pub what: Listing,
+
+    /// Of this experiment only
+    #[arg(long, value_name = "NAME")]
+    pub experiment: Option<String>,
+
+    /// On databases only of which the address, as it was asked for, has this in it
+    #[arg(long, value_name = "TEXT")]
+    pub target: Option<String>,
+
+    /// Begun since then only: a date such as 2026-11-20, or how long ago, such as 7d
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub since: Option<Timestamp>,
+
+    /// Print JSON: an object for each campaign
+    #[arg(long)]
+    pub json: bool,
 
     #[command(flatten)]
     pub archive: ArchiveArgument,
@@ -139,7 +156,9 @@ pub struct ListArguments {
 /// What can be listed.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum Listing {
-    /// The runs in the archive
+    /// The campaigns in the archive
+    Campaigns,
+    /// Their runs
     Runs,
     /// The experiments that can be run by name
     Experiments,

@@ -1,6 +1,8 @@
 //! What a value may be that several commands are told.
 
-use jiff::{Span, SpanRelativeTo};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Span, SpanRelativeTo, Timestamp};
 use std::time::Duration;
 
 /// A value of an experiment.
@@ -19,6 +21,30 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
     age.ok()
         .and_then(|age| Duration::try_from(age).ok())
         .ok_or_else(expected)
+}
+
+/// An instant: the begin of a day here, a time, or how long ago it is.
+pub(super) fn since(text: &str) -> Result<Timestamp, String> {
+    let local = text
+        .parse::<DateTime>()
+        .ok()
+        .and_then(|civil| civil.to_zoned(TimeZone::system()).ok());
+    local
+        .map(|zoned| zoned.timestamp())
+        .or_else(|| text.parse().ok())
+        .or_else(|| Timestamp::now().checked_sub(age(text).ok()?).ok())
+        .ok_or_else(|| "write a date such as 2026-11-20, or how long ago, such as 7d or 12h".to_owned())
+}
+
+/// What a campaign may be called.
+pub(super) fn label(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let harmless =
+        !text.starts_with(['@', '-', '.']) && !text.contains(['/', '\\']) && !text.contains(char::is_control);
+    match (1..=60).contains(&text.chars().count()) && harmless {
+        true => Ok(text.to_owned()),
+        false => Err("write 1 to 60 characters without / and \\, and none of @, - and . at the begin".to_owned()),
+    }
 }
 
 /// A number of things that there must be.

@@ -83,7 +83,7 @@ fn a_run_folder_is_complete_and_adds_up() {
         .to_str()
         .unwrap()
         .to_owned();
-    let list = desk.dyno("list").expect(0);
+    let list = desk.dyno("list runs").expect(0);
     assert_eq!(list.stdout.matches("complete").count(), 2, "{}", list.stdout);
     let by_name = desk
         .dyno(&format!("show {name}"))

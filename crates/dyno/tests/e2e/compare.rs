@@ -254,3 +254,71 @@ fn charts_for_people_on_a_terminal() {
     keep(&desk, "full_page_writes = [\"on\", \"off\"]", &[&[2_000.0], &[3_000.0]]);
     desk.dyno("show --plot").expect(1).says("has numbers as levels");
 }
+
+#[test]
+fn campaigns_have_names() {
+    let desk = Desk::new();
+    let database = crate::support::database_alone("e2e_names");
+    desk.experiment("quick.toml", "name = \"one\"\nclients = 1", "select 1;", "300ms");
+    let run = |words: &str| {
+        let words = format!("run quick.toml {words} --target");
+        let target = database.target();
+        Ended::of(&mut desk.command(words.split_whitespace().chain([target.as_str()]))).expect(0)
+    };
+    run("--name nightly").ends_with_report();
+    run("--name nightly");
+    run("");
+    let list = desk.dyno("list").expect(0).shows("1 complete").stdout;
+    // A heading, and a line for each.
+    assert_eq!(
+        list.lines().filter(|line| line.contains("quick small")).count(),
+        3,
+        "{list}"
+    );
+    let folders: Vec<String> = list
+        .lines()
+        .skip(1)
+        .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))
+        .collect();
+    assert!(
+        folders[0].ends_with("-nightly") && folders[2].ends_with("-quick"),
+        "{folders:?}"
+    );
+    let shown = |name: &str| desk.dyno(&format!("show {name}")).expect(0).stdout;
+    let [oldest, middle, newest] = [0, 1, 2].map(|place: usize| shown(&folders[place]));
+    assert_eq!(
+        [shown("@1"), shown("@2"), shown("@3")],
+        [newest.clone(), middle.clone(), oldest]
+    );
+    // Of several with one name the newest.
+    assert_eq!(
+        [shown("nightly"), shown("night"), shown("20")],
+        [middle.clone(), middle, newest]
+    );
+    desk.dyno("compare nightly @1").expect(0);
+    for unknown in ["@4", "@0", "@x", "weekly"] {
+        desk.dyno(&format!("show {unknown}"))
+            .expect(1)
+            .says(&format!("there is no campaign \"{unknown}\""));
+    }
+    let listed = |words: &str| {
+        let said = desk.dyno(&format!("list --json {words}")).expect(0).stdout;
+        serde_json::from_str::<Value>(&said)
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(listed("").iter().filter(|one| one["label"] == "nightly").count(), 2);
+    assert_eq!(
+        (listed("")[0]["runs"]["complete"].clone(), listed("--since 1h").len()),
+        (json!(1), 3)
+    );
+    assert!(listed("--experiment other").is_empty() && listed("--since 2100-01-01").is_empty());
+    desk.dyno("list --experiment other")
+        .expect(0)
+        .shows("There is no such campaign");
+    desk.dyno("run quick.toml --name @1")
+        .expect(1)
+        .says("write 1 to 60 characters");
+}

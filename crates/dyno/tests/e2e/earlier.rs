@@ -112,7 +112,7 @@ fn says_what_was_said(experiment: &'static str) {
     let earlier = Earlier::unpack(experiment);
     let campaign = &earlier.campaign;
 
-    let list = earlier.says("list");
+    let list = earlier.says("list runs");
     let rows = listed(&list, Some("target"));
     assert!(!rows.is_empty(), "{list}");
     assert_eq!(rows, listed(&earlier.said("list.txt"), None));

@@ -4,8 +4,8 @@
 //! into an interval, intervals into a run, runs into a comparison. Percentiles are read from sums of histograms and
 //! never averaged.
 
+use crate::classes::{self, Counts};
 use crate::sparse::{CLASSES, class_of, lowest_ns};
-use crate::wire::classes::{self, Counts};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -169,10 +169,6 @@ impl Sum for LatencyHistogram {
 }
 
 impl Counts for LatencyHistogram {
-    fn with_room(_: usize) -> Self {
-        Self::new()
-    }
-
     fn count(&mut self, class: usize, count: u64) {
         self.record_n(lowest_ns(class), count);
     }

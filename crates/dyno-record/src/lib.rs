@@ -4,6 +4,7 @@
 //! an archive needs to know neither how a load is driven nor any database. No I/O.
 
 mod ceiling;
+mod classes;
 mod error;
 mod event;
 mod examination;

@@ -3,8 +3,8 @@
 //! A script may have hundreds of statements, and a full histogram takes 220 kB in every recording of every thread.
 //! Classes of latency lie in pages, which come with the first latency that falls into one.
 
+use crate::classes::{self, Counts};
 use crate::histogram::{HIGHEST_NS, Latencies, LatencyFigures, LatencyHistogram, Sum};
-use crate::wire::classes::{self, Counts};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Statements of a workload that have a histogram of their own. What comes after them shares one: nobody reads
@@ -198,10 +198,6 @@ impl PartialEq for SparseHistogram {
 }
 
 impl Counts for SparseHistogram {
-    fn with_room(_: usize) -> Self {
-        Self::default()
-    }
-
     fn count(&mut self, class: usize, count: u64) {
         self.add_count(class, count);
     }

@@ -1,10 +1,8 @@
 //! Intervals as bytes: how a load host tells the one that keeps them what its part of a load did.
 //!
-//! The form is postcard's. A histogram is a string of bytes: the classes that have counts, each as its distance from
-//! the one before, and the count, as variable-length integers (LEB128): a few bytes for each class, and nothing for the
-//! others. They are most of what there is to read, and read as one string they take a third of the time that values of
-//! their own take. Bytes may come from anybody who reaches a port, so what is read is bounded by what the load can be:
-//! its phases and workloads, the classes of a histogram, and counts that may be added without end.
+//! The form is postcard's; histograms are strings of bytes in it, see [`crate::classes`]. Bytes may come from anybody who
+//! reaches a port, so what is read is bounded by what the load can be: its phases and workloads, the classes of a
+//! histogram, and counts that may be added without end.
 
 use crate::interval::Interval;
 use crate::recording::{CommandRecording, FailureCounts, Recording, ScriptRecording, Sums};
@@ -194,109 +192,6 @@ pub(crate) fn statements<'de, D: Deserializer<'de>, S: Deserialize<'de>>(deseria
     }
 
     deserializer.deserialize_seq(Statements(PhantomData))
-}
-
-/// The classes of a histogram that have counts, as they travel.
-pub(crate) mod classes {
-    use super::MOST_COUNTED;
-    use crate::sparse::CLASSES;
-    use integer_encoding::VarInt;
-    use serde::de::{Error, Visitor};
-    use serde::{Deserializer, Serializer};
-    use std::fmt;
-    use std::marker::PhantomData;
-
-    /// What is made of classes and their counts, told in ascending order.
-    pub trait Counts: Sized {
-        /// Nothing yet, with room for so many classes if that makes a difference.
-        fn with_room(classes: usize) -> Self;
-
-        /// Counts a class so many times.
-        fn count(&mut self, class: usize, count: u64);
-    }
-
-    /// No integer of 64 bits takes more bytes.
-    const LONGEST: usize = 10;
-
-    /// Writes classes with their counts, in ascending order.
-    pub fn serialize<S: Serializer>(
-        counts: impl Iterator<Item = (usize, u64)>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        let mut last = 0;
-        for (class, count) in counts {
-            push(&mut bytes, (class - last) as u64);
-            push(&mut bytes, count);
-            last = class;
-        }
-        serializer.serialize_bytes(&bytes)
-    }
-
-    fn push(bytes: &mut Vec<u8>, number: u64) {
-        let mut encoded = [0; LONGEST];
-        let length = number.encode_var(&mut encoded);
-        bytes.extend_from_slice(&encoded[..length]);
-    }
-
-    /// Reads them.
-    pub fn deserialize<'de, D: Deserializer<'de>, C: Counts>(deserializer: D) -> Result<C, D::Error> {
-        deserializer.deserialize_bytes(Reader(PhantomData))
-    }
-
-    /// Takes an integer from the begin of `bytes`; `None` if it is cut off or too long.
-    #[inline(always)]
-    fn next(bytes: &mut &[u8]) -> Option<u64> {
-        // Most are of one byte.
-        match *bytes {
-            [byte, rest @ ..] if *byte < 0x80 => {
-                *bytes = rest;
-                Some(u64::from(*byte))
-            }
-            _ => next_of_several(bytes),
-        }
-    }
-
-    #[cold]
-    fn next_of_several(bytes: &mut &[u8]) -> Option<u64> {
-        let (number, length) = u64::decode_var(bytes)?;
-        *bytes = bytes.get(length..)?;
-        Some(number)
-    }
-
-    struct Reader<C>(PhantomData<C>);
-
-    impl<'de, C: Counts> Visitor<'de> for Reader<C> {
-        type Value = C;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("classes of latency with their counts")
-        }
-
-        fn visit_bytes<E: Error>(self, mut bytes: &[u8]) -> Result<C, E> {
-            // Each class takes two bytes or more.
-            let mut counts = C::with_room((bytes.len() / 2).min(CLASSES));
-            let (mut last, mut total) = (None, 0_u64);
-            while !bytes.is_empty() {
-                let (Some(distance), Some(count)) = (next(&mut bytes), next(&mut bytes)) else {
-                    return Err(E::custom("a class of latency is cut off"));
-                };
-                let distance = usize::try_from(distance).unwrap_or(CLASSES);
-                let class = match last {
-                    None => distance,
-                    Some(last) if distance > 0 => distance.saturating_add(last),
-                    Some(_) => return Err(E::custom("a class of latency comes twice")),
-                };
-                total = total.saturating_add(count);
-                if class >= CLASSES || count == 0 || total >= MOST_COUNTED {
-                    return Err(E::custom("a class of latency that cannot be"));
-                }
-                counts.count(class, count);
-                last = Some(class);
-            }
-            Ok(counts)
-        }
-    }
 }
 
 #[cfg(test)]

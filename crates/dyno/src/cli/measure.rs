@@ -24,8 +24,8 @@ pub struct RunArguments {
         value_name = "CAMPAIGN",
         num_args = 0..=1,
         conflicts_with_all = [
-            "experiment", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server",
-            "no_sampling", "transport", "cpus", "hosts", "local_agents", "ray", "listen"
+            "experiment", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings",
+            "share_server", "no_sampling", "transport", "cpus", "hosts", "local_agents", "ray", "listen"
         ]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]

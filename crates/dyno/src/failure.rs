@@ -2,6 +2,7 @@
 
 use crate::cli::ARCHIVE;
 use crate::say;
+use clap::error::{ContextKind, ContextValue};
 use dyno_target::target::text_without_secrets;
 use dyno_text::visible;
 use std::ffi::OsString;
@@ -78,8 +79,9 @@ impl Failure {
 }
 
 /// Prints what clap has to say about these words: help and version are no failure.
-pub fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
+pub fn usage(error: clap::Error, words: &[OsString]) -> ExitCode {
     let typed = texts(words);
+    let error = with_hint(error, &typed);
     let text = error.render().to_string();
     let shown = text_without_secrets(&text, &typed);
     if error.use_stderr() && visible(&shown) != text {
@@ -92,6 +94,46 @@ pub fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
         Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => say::unwritten(&cause).report(words),
         _ => ExitCode::SUCCESS,
     }
+}
+
+/// What people write as an option that is a value of the experiment, and its name there.
+const VALUES: [(&str, &str); 11] = [
+    ("--clients", "clients"),
+    ("--connections", "clients"),
+    ("--threads", "threads"),
+    ("--rate", "rate"),
+    ("--protocol", "protocol"),
+    ("--driver", "driver"),
+    ("--rows", "rows"),
+    ("--warmup", "warmup"),
+    ("--measure", "measure"),
+    ("--duration", "measure"),
+    ("--time", "measure"),
+];
+
+/// The same, with what to write in place of an option that there is not.
+fn with_hint(mut error: clap::Error, words: &[String]) -> clap::Error {
+    let measures = ["run", "versus", "screen", "capacity"];
+    let command = words.get(1).map(String::as_str).unwrap_or_default();
+    let Some(ContextValue::String(unknown)) = error
+        .get(ContextKind::InvalidArg)
+        .filter(|_| measures.contains(&command))
+    else {
+        return error;
+    };
+    let Some((option, name)) = VALUES.iter().find(|(option, _)| option == unknown) else {
+        return error;
+    };
+    let place = words.iter().position(|word| word.split('=').next() == Some(option));
+    let word = place.and_then(|place| words.get(place));
+    let joined = word.and_then(|word| Some(word.split_once('=')?.1.to_owned()));
+    let next = place.and_then(|place| words.get(place + 1).filter(|next| !next.starts_with('-')).cloned());
+    let value = joined.or(next).unwrap_or_else(|| "…".to_owned());
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::Usage);
+    let tip = format!("a value of the experiment is set with '--set {name}={value}'");
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
 }
 
 /// The words, and what stands for one of them.

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return failure::usage(&error, &words),
+        Err(error) => return failure::usage(error, &words),
     };
     let done = match cli.command {
         Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),

@@ -17,9 +17,28 @@ use std::path::PathBuf;
 use std::time::Duration;
 use value::{age, assignment, at_least_one, percent, since};
 
+/// What no option says.
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done
+  1  a usage or set-up error
+  2  a campaign ended part-way, or some runs failed or do not count; results are kept
+  3  the loss that was to be looked for was found, or the capacity is too low
+  4  it could not be decided, and that was asked for
+
+Environment:
+  DYNO_HOME      where private servers, their data and programs are kept [default: dyno in the
+                 user's cache folder; for root /var/cache/dyno]
+  DYNO_ARCHIVE   the folder of campaigns, as --archive
+  PG*, ~/.pgpass; MYSQL_*, ~/.my.cnf; DYNO_ORACLE_USER, DYNO_ORACLE_PASSWORD, TNS_ADMIN
+                 what the address of a database leaves out
+  DYNO_TOKEN     what dyno serve asks for, as --token
+  RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH, ~/.ray/auth_token
+                 the token of a Ray cluster";
+
 /// Benchmark a database: drive it with scripted transactions, and report throughput, steadiness and the causes of dips
 #[derive(Parser, Debug)]
-#[command(name = "dyno", version, max_term_width = 100)]
+#[command(name = "dyno", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

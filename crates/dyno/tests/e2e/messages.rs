@@ -194,3 +194,23 @@ fn what_only_a_run_would_meet_is_told_beforehand() {
     desk.dyno("run script.toml").expect(1).says("not a regular file");
     assert!(!desk.archive().exists());
 }
+
+#[test]
+fn an_option_that_is_a_value_of_the_experiment_is_told() {
+    let desk = Desk::new();
+    let said = |words: &str| desk.dyno(words).expect(1).stderr;
+    for (words, hint) in [
+        ("run pk-select --clients 5", "'--set clients=5'"),
+        ("versus pk-select --set target=a,b --duration=2m", "'--set measure=2m'"),
+        ("capacity pk-select --threads", "'--set threads=…'"),
+    ] {
+        let error = said(words);
+        assert!(
+            error.contains(&format!("a value of the experiment is set with {hint}")),
+            "{error}"
+        );
+        assert!(!error.contains("a similar argument"), "{error}");
+    }
+    assert!(said("run pk-select --targt x").contains("a similar argument exists: '--target'"));
+    desk.dyno("--help").expect(0).shows("Exit codes:").shows("DYNO_HOME");
+}

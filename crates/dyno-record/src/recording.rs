@@ -52,6 +52,7 @@ pub struct Recording<H = LatencyHistogram, S = SparseHistogram> {
     /// Open loop only: how long after its scheduled instant each completed transaction began, exactly.
     pub lag_sums: Sums,
     /// The same by script, if the program has several.
+    #[serde(deserialize_with = "crate::wire::statements")]
     pub scripts: Vec<ScriptRecording>,
     /// The commands of each script, if they are timed.
     pub commands: Vec<Vec<CommandRecording>>,
@@ -64,6 +65,8 @@ pub struct ScriptRecording {
     pub transactions: u64,
     /// Their duration.
     pub latency_sums: Sums,
+    /// Their duration without what the script slept: how long they had to wait for the server.
+    pub response: SparseHistogram,
     /// Transactions that were not begun.
     pub skipped: u64,
     /// Transactions that were begun more than once.
@@ -184,10 +187,34 @@ impl Sums {
 }
 
 impl ScriptRecording {
+    /// Empty ones for so many scripts, with memory as that of statements.
+    #[must_use]
+    pub fn of_scripts(scripts: usize) -> Vec<Self> {
+        let histograms = SparseHistogram::of_statements(scripts);
+        let each = histograms.into_iter().map(|response| Self {
+            response,
+            ..Self::default()
+        });
+        let mut all: Vec<_> = each.collect();
+        all.resize_with(scripts, Self::default);
+        all
+    }
+
+    /// Makes it empty again, keeping its memory.
+    fn clear(&mut self) {
+        let mut response = std::mem::take(&mut self.response);
+        response.clear();
+        *self = Self {
+            response,
+            ..Self::default()
+        };
+    }
+
     /// Adds everything `other` counted.
     pub fn add(&mut self, other: &Self) {
         self.transactions += other.transactions;
         self.latency_sums.add(&other.latency_sums);
+        self.response.add(&other.response);
         self.skipped += other.skipped;
         self.retried += other.retried;
         self.retries += other.retries;
@@ -313,7 +340,7 @@ impl Recording {
         self.failures = FailureCounts::default();
         self.latency_sums = Sums::default();
         self.lag_sums = Sums::default();
-        self.scripts.fill(ScriptRecording::default());
+        self.scripts.iter_mut().for_each(ScriptRecording::clear);
         for commands in &mut self.commands {
             commands.fill(CommandRecording::default());
         }

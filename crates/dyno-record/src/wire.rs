@@ -168,7 +168,7 @@ fn of_command(command: &CommandRecording) -> impl Iterator<Item = u64> {
         .chain(of_failures(&command.failures))
 }
 
-/// Reads the histograms of statements, no more than a recording has.
+/// Reads what has a histogram each: statements, no more than a recording has, or scripts, of which nobody mixes more.
 pub(crate) fn statements<'de, D: Deserializer<'de>, S: Deserialize<'de>>(deserializer: D) -> Result<Vec<S>, D::Error> {
     struct Statements<S>(PhantomData<S>);
 
@@ -249,10 +249,11 @@ mod tests {
     }
 
     fn script() -> impl Strategy<Value = ScriptRecording> {
-        (count(), sums(), count(), count(), count(), failures()).prop_map(
-            |(transactions, latency_sums, skipped, retried, retries, failures)| ScriptRecording {
+        (count(), sums(), statement(), count(), count(), count(), failures()).prop_map(
+            |(transactions, latency_sums, response, skipped, retried, retries, failures)| ScriptRecording {
                 transactions,
                 latency_sums,
+                response,
                 skipped,
                 retried,
                 retries,

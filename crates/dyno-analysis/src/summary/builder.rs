@@ -557,6 +557,7 @@ impl Workload {
                         tps: per_second(counts.transactions),
                         latency_mean_us: completed.then(|| counts.latency_sums.mean_us()),
                         latency_stddev_us: completed.then(|| counts.latency_sums.stddev_us()),
+                        response_p90_us: completed.then(|| counts.response.percentile_ns(90.0) as f64 / 1000.0),
                         skipped: counts.skipped,
                         retried: counts.retried,
                         retries: counts.retries,

@@ -2,17 +2,21 @@
 //! of a batch, for example.
 //!
 //! A metric is an expression of pgbench's language in which `{ingest.tps}` stands for a result of a workload (of one
-//! that runs on several servers of one name, for the sum over them), `{tps}` for that of all workloads together, and
-//! `{batch}` for a parameter. They are all doubles, so that no division is cut to a whole number unless its constants
-//! are whole.
+//! that runs on several servers of one name, for the sum over them), `{ingest.large.tps}` for that of one script of a
+//! mix, `{tps}` for that of all workloads together, and `{batch}` for a parameter. They are all doubles, so that no
+//! division is cut to a whole number unless its constants are whole.
 
-use dyno_archive::plan::{Resolved, Value as Parameter};
-use dyno_archive::summary::Summary;
+use dyno_archive::plan::{Resolved, Scripts, Value as Parameter};
+use dyno_archive::summary::{ScriptSummary, Summary};
 use dyno_script::{Cursor, Random, Script, Step, Symbols, Value, Variables};
 use indexmap::IndexMap;
 
 /// The results that each workload has, and all of them together.
 pub const RESULTS: [&str; 2] = ["tps", "statements_per_s"];
+
+/// The results that each script of a mix has: `{workload.script.tps}`, and the 90th percentile of its latency without
+/// what it slept, in milliseconds.
+pub const SCRIPT_RESULTS: [&str; 2] = ["tps", "response_p90_ms"];
 
 /// Variable that receives the value.
 const VALUE: &str = "value";
@@ -72,15 +76,31 @@ pub fn workloads(expression: &str) -> impl Iterator<Item = &str> {
         .unwrap_or_default()
         .into_iter()
         .filter_map(|piece| match piece {
-            Piece::Name(name) => workload(name),
+            Piece::Name(name) => result(name).map(|result| result.workload),
             Piece::Literal(_) => None,
         })
 }
 
-/// The workload in the name of a result.
-fn workload(name: &str) -> Option<&str> {
-    let (workload, result) = name.rsplit_once('.')?;
-    RESULTS.contains(&result).then_some(workload)
+/// A result of a workload, or of a script of one.
+struct NamedResult<'a> {
+    workload: &'a str,
+    script: Option<&'a str>,
+    result: &'a str,
+}
+
+/// The result that is called so.
+fn result(name: &str) -> Option<NamedResult<'_>> {
+    let (workload, rest) = name.split_once('.')?;
+    let (script, result) = match rest.rsplit_once('.') {
+        Some((script, result)) => (Some(script), result),
+        None => (None, rest),
+    };
+    let known = script.map_or(RESULTS, |_| SCRIPT_RESULTS);
+    known.contains(&result).then_some(NamedResult {
+        workload,
+        script,
+        result,
+    })
 }
 
 /// Makes sure that `expression` is one, and that each of its names is `known`.
@@ -100,15 +120,18 @@ pub fn check(expression: &str, known: impl Fn(&str) -> bool) -> Result<(), Metri
 /// The metric that cannot be, and why.
 pub fn rehearse(experiment: &Resolved) -> Result<(), (String, MetricError)> {
     // No two alike, so that no difference is zero.
-    let throughput = experiment
+    let scripts: Vec<_> = experiment
         .workloads
         .iter()
-        .enumerate()
-        .map(|(index, workload)| Throughput {
-            workload: &workload.name,
-            tps: 1_000.1 + 37.3 * index as f64,
-            statements_per_s: 5_000.7 + 53.9 * index as f64,
-        });
+        .map(|workload| made_up(&workload.scripts))
+        .collect();
+    let workloads = experiment.workloads.iter().zip(&scripts).enumerate();
+    let throughput = workloads.map(|(index, (workload, scripts))| Throughput {
+        workload: &workload.name,
+        tps: 1_000.1 + 37.3 * index as f64,
+        statements_per_s: 5_000.7 + 53.9 * index as f64,
+        scripts,
+    });
     let throughput: Vec<Throughput> = throughput.collect();
     for (name, expression) in &experiment.metrics {
         match calculate(expression, |name| number(name, experiment, &throughput)) {
@@ -117,6 +140,20 @@ pub fn rehearse(experiment: &Resolved) -> Result<(), (String, MetricError)> {
         }
     }
     Ok(())
+}
+
+/// Results of a mix that nobody measured.
+fn made_up(scripts: &Scripts) -> Vec<ScriptSummary> {
+    let Scripts::Several { scripts } = scripts else {
+        return Vec::new();
+    };
+    let each = scripts.iter().enumerate().map(|(index, weighted)| ScriptSummary {
+        name: weighted.script.script_name.clone(),
+        tps: 100.3 + 7.1 * index as f64,
+        response_p90_us: Some(2_000.9 + 11.7 * index as f64),
+        ..ScriptSummary::default()
+    });
+    each.collect()
 }
 
 /// All metrics of `experiment` that can be calculated from `summary`, and for each other one a sentence that says
@@ -129,6 +166,7 @@ pub fn evaluate(experiment: &Resolved, summary: &Summary) -> (IndexMap<String, f
         workload: &workload.name,
         tps: workload.tps,
         statements_per_s: workload.statements_per_s,
+        scripts: &workload.scripts,
     });
     let throughput: Vec<Throughput> = throughput.collect();
     for (name, expression) in &experiment.metrics {
@@ -151,6 +189,8 @@ pub struct Throughput<'a> {
     pub tps: f64,
     /// Statements per second.
     pub statements_per_s: f64,
+    /// Its scripts, if it has several and this is of a whole run.
+    pub scripts: &'a [ScriptSummary],
 }
 
 /// The metric `name` of `experiment` while its workloads have this throughput; `None` if it cannot be calculated.
@@ -162,12 +202,21 @@ pub fn at(experiment: &Resolved, name: &str, throughput: &[Throughput]) -> Optio
 
 /// What `name` stands for.
 fn number(name: &str, experiment: &Resolved, throughput: &[Throughput]) -> Option<f64> {
-    match (workload(name), name) {
-        (Some(workload), _) => {
+    match (result(name), name) {
+        (Some(named), _) => {
+            let NamedResult {
+                workload,
+                script,
+                result,
+            } = named;
             let is_meant = |known: &&Throughput| known.workload == workload || is_instance(experiment, known, workload);
             let mut meant = throughput.iter().filter(is_meant).peekable();
             meant.peek()?;
-            Some(if name.ends_with(".tps") {
+            if let Some(script) = script {
+                let scripts = meant.flat_map(|known| known.scripts);
+                return of_script(scripts.filter(|known| known.name == script), result);
+            }
+            Some(if result == "tps" {
                 meant.map(|known| known.tps).sum()
             } else {
                 meant.map(|known| known.statements_per_s).sum()
@@ -177,6 +226,18 @@ fn number(name: &str, experiment: &Resolved, throughput: &[Throughput]) -> Optio
         (None, "statements_per_s") => Some(throughput.iter().map(|known| known.statements_per_s).sum()),
         _ => experiment.parameters.get(name).and_then(Parameter::to_float),
     }
+}
+
+/// A result of a script, of which there are several if its workload runs on several servers.
+fn of_script<'a>(scripts: impl Iterator<Item = &'a ScriptSummary>, result: &str) -> Option<f64> {
+    if result == "tps" {
+        return scripts.map(|script| script.tps).reduce(|sum, tps| sum + tps);
+    }
+    // Percentiles cannot be added: what holds everywhere is the longest.
+    let p90_us = scripts
+        .map(|script| script.response_p90_us)
+        .reduce(|one, other| Some(one?.max(other?)));
+    p90_us.flatten().map(|p90_us| p90_us / 1000.0)
 }
 
 /// Whether this is what an instance of `workload` got done, which runs on several servers of one name.
@@ -333,8 +394,44 @@ mod tests {
             workload,
             tps,
             statements_per_s: 0.0,
+            scripts: &[],
         });
         assert_eq!(at(&experiment, "sum", &throughput.collect::<Vec<_>>()), Some(7.0));
+    }
+
+    #[test]
+    fn scripts_of_a_mix_have_results_of_their_own() {
+        let file = "title = \"t\"\n[[workload]]\nname = \"a\"\nscripts = [{ name = \"one\", script = \"select 1\" }, { \
+                    name = \"two\", script = \"select 2\" }]\n[metrics]\nper_minute = \"60 * {a.two.tps}\"\nslow = \
+                    \"{a.two.response_p90_ms}\"\nall = \"{a.tps}\"\n";
+        let experiment = Experiment::parse(std::path::Path::new("t.toml"), file).unwrap();
+        let experiment = resolved(&experiment);
+        rehearse(&experiment).unwrap();
+        let script = |name: &str, tps, response_p90_us| ScriptSummary {
+            name: name.to_owned(),
+            tps,
+            response_p90_us,
+            ..ScriptSummary::default()
+        };
+        let value = |name: &str, scripts: &[ScriptSummary]| {
+            let throughput = [Throughput {
+                workload: "a",
+                tps: 7.0,
+                statements_per_s: 7.0,
+                scripts,
+            }];
+            at(&experiment, name, &throughput)
+        };
+        let scripts = [script("one", 5.0, Some(1.0)), script("two", 2.0, Some(3_500.0))];
+        let found = ["per_minute", "slow", "all"].map(|name| value(name, &scripts));
+        assert_eq!(found, [Some(120.0), Some(3.5), Some(7.0)]);
+        // Nothing is known of scripts in a part of a run, nor how long one takes that was never finished.
+        assert_eq!(value("per_minute", &[]), None);
+        assert_eq!(value("slow", &[script("two", 0.0, None)]), None);
+        assert_eq!(
+            workloads("{a.two.tps} + {b.tps} + {a.two.p50}").collect::<Vec<_>>(),
+            ["a", "b"]
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The exact work of a run.
 
 use super::{
-    Address, Cache, Check, Driver, FurtherServer, Instances, LoadHosts, LuaScript, Path, Place, Protocol, Question,
-    Scripts, Size, Span, State, Value, padded, secret,
+    Address, Cache, Check, Driver, Expect, FurtherServer, Instances, LoadHosts, LuaScript, Path, Place, Protocol,
+    Question, Scripts, Size, Span, State, Value, padded, secret,
 };
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
@@ -87,6 +87,9 @@ pub struct Resolved {
     /// Figures to be calculated from the results, by name: expressions as `dyno_analysis` evaluates them.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metrics: IndexMap<String, String>,
+    /// Within what bounds metrics have to be for a run to count, by their names.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub limits: IndexMap<String, Expect>,
     /// What the server is asked to make sure that the run is what it is taken for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
@@ -350,6 +353,7 @@ impl Resolved {
             grace: GRACE,
             stages: Vec::new(),
             metrics: IndexMap::new(),
+            limits: IndexMap::new(),
             checks: Vec::new(),
             outputs: Vec::new(),
             interval: Duration::from_secs(1),

@@ -484,6 +484,10 @@ pub struct ScriptSummary {
     pub latency_mean_us: Option<f64>,
     /// Standard deviation of the latency in microseconds; absent if none completed.
     pub latency_stddev_us: Option<f64>,
+    /// 90th percentile of the latency in microseconds, without what the script slept; absent if none completed, and in
+    /// summaries of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_p90_us: Option<f64>,
     /// Transactions that were not begun.
     pub skipped: u64,
     /// Transactions that were begun more than once.

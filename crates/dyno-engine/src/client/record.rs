@@ -15,7 +15,7 @@ pub(crate) fn recording<D: Driver, P: Scripted>(workload: &Workload<D, P>) -> Re
     let mut recording = Recording::new(workload.program.statements().len());
     let commands = workload.program.commands();
     if commands.len() > 1 {
-        recording.scripts = vec![ScriptRecording::default(); commands.len()];
+        recording.scripts = ScriptRecording::of_scripts(commands.len());
     }
     if workload.time_commands {
         let each = commands
@@ -99,11 +99,13 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     fn detail_completed(&mut self, index: usize, now_ns: u64, latency_ns: u64) {
         let client = &self.clients[index];
         let (tries, lag_ns) = (client.tries, if client.scheduled { client.lag_ns } else { 0 });
+        let asleep_ns = client.rare.asleep_ns;
         self.recording.late += u64::from(latency_ns > self.latency_limit_ns);
         self.record_tries(index, tries);
         if let Some(script) = self.script(index) {
             script.transactions += 1;
             script.latency_sums.record(latency_ns);
+            script.response.record(latency_ns.saturating_sub(asleep_ns));
         }
         self.write_log(index, LoggedOutcome::Done { latency_ns }, now_ns, lag_ns);
     }

@@ -123,6 +123,8 @@ pub(super) struct Rare {
     pub outstanding: u32,
     /// When it is to be woken, if it still is to be then.
     pub wake_ns: u64,
+    /// How long its script has slept in the transaction under way, if that is recorded by script.
+    pub asleep_ns: u64,
     /// When its connection was lost.
     pub lost_ns: u64,
     /// Statements of which the server is asked whether it accepts them, in order.
@@ -162,6 +164,7 @@ impl<P> Client<P> {
                 joining: 0,
                 outstanding: 0,
                 wake_ns: 0,
+                asleep_ns: 0,
                 lost_ns: 0,
                 accepting: VecDeque::new(),
                 loss: None,

@@ -65,6 +65,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         }
         match self.clients[index].waiting {
             Waiting::Wake => {
+                let client = &mut self.clients[index];
+                client.rare.asleep_ns += now_ns.saturating_sub(client.statement_ns);
                 self.command_done(index, &mut now_ns);
                 self.step(index, Resume::Done, now_ns);
             }
@@ -114,6 +116,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn begin(&mut self, index: usize, from_ns: u64, now_ns: u64) {
         let client = &mut self.clients[index];
         client.transaction_ns = from_ns;
+        if self.detailed {
+            client.rare.asleep_ns = 0;
+        }
         client.scheduled = self.pace != Pace::Completion;
         if client.connected {
             self.enter(index, now_ns);

@@ -36,8 +36,8 @@ pub(crate) use set::{HOSTS, TARGET};
 use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
 use dyno_archive::plan::{
-    Address, Cache, Check, Driver, Levels, LoadHosts, Path, Place, Protocol, Publication, Question, Scripts, Size,
-    Span, State, Value,
+    Address, Cache, Check, Driver, Expect, Levels, LoadHosts, Path, Place, Protocol, Publication, Question, Scripts,
+    Size, Span, State, Value,
 };
 use dyno_fleet::start::HostError;
 use dyno_target::target::without_secrets;
@@ -89,6 +89,8 @@ pub struct Experiment {
     hosts: Option<usize>,
     stages: Vec<StagePlan>,
     metrics: IndexMap<String, String>,
+    /// Within what bounds metrics have to be for a run to count, by their names.
+    limits: IndexMap<String, Expect>,
     checks: Vec<Check>,
     outputs: Vec<Question>,
     pub(crate) design: Design,

@@ -183,6 +183,7 @@ impl Experiment {
             workloads,
             stages,
             metrics,
+            limits: self.limits,
             checks,
             outputs,
         })?;

@@ -2,10 +2,11 @@
 //! rows that are kept with it.
 
 use super::{Entry, Progress};
-use dyno_archive::plan::{Check, Question, When, rows_in_words};
+use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
 use dyno_target::target::{Asked, Control, Passwords, TargetError, TextRows};
+use indexmap::IndexMap;
 use std::path::Path;
 
 /// Why a question is left open.
@@ -208,6 +209,26 @@ fn unchecked(check: &Check, why: &str) -> CheckResult {
     }
 }
 
+/// Whether the metrics of a run are within the bounds that its experiment gives them.
+pub(super) fn metrics_judged(experiment: &Resolved, values: &IndexMap<String, f64>) -> Vec<CheckResult> {
+    let limited = experiment.metrics.iter().filter_map(|(name, expression)| {
+        let expect = experiment.limits.get(name)?;
+        let found = values.get(name);
+        // Judged as it is, told to three decimals.
+        let told = found.map(|value| (value * 1000.0).round() / 1000.0);
+        Some(CheckResult {
+            name: name.clone(),
+            when: When::After,
+            sql: expression.clone(),
+            expected: expect.to_string(),
+            passed: expect.is_met(&[vec![found.map(f64::to_string)]]),
+            error: found.is_none().then(|| "it could not be calculated".to_owned()),
+            found: told.map(|value| value.to_string()),
+        })
+    });
+    limited.collect()
+}
+
 fn kept(output: &Question, rows: Result<TextRows, String>) -> (OutputResult, Option<TextRows>) {
     match rows {
         Err(error) => (without_rows(output, &error), None),
@@ -281,6 +302,27 @@ mod tests {
 
     fn nobody_asks<T>() -> Result<T, TargetError> {
         Err(TargetError::other("this is not asked of it"))
+    }
+
+    #[test]
+    fn a_metric_beyond_its_bounds_fails_the_run() {
+        let file = "title = \"t\"\n[[workload]]\nscript = \"select 1\"\n[metrics]\nfree = \"{tps}\"\n\
+                    low = { value = \"{tps}\", at_least = 5, at_most = 6.5 }\n\
+                    high = { value = \"{tps}\", at_most = 1 }\nunknown = { value = \"1 / {tps}\", at_most = 1 }\n";
+        let experiment = crate::experiment::Experiment::parse(Path::new("t.toml"), file).unwrap();
+        let experiment = experiment.resolve(dyno_archive::plan::Size::Small, &[], 1).unwrap();
+        let values = [("free", 6.0), ("low", 6.12345), ("high", 6.0)];
+        let values = values.map(|(name, value)| (name.to_owned(), value)).into();
+        let judged = metrics_judged(&experiment, &values);
+        let shown = judged.iter().map(|check| {
+            let found = check.found.as_deref().or(check.error.as_deref()).unwrap();
+            format!("{}: {}, found {found}: {}", check.name, check.expected, check.passed)
+        });
+        insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @r"
+        low: at least 5 and at most 6.5, found 6.123: true
+        high: at most 1, found 6: false
+        unknown: at most 1, found it could not be calculated: false
+        ");
     }
 
     /// A server that answers with what it is asked for, but for some statements.

@@ -6,7 +6,7 @@
 use super::beside::{Around, Beside, ask_remotes, describe};
 use super::conclusion::{conclude, finish};
 use super::plans::Plans;
-use super::questions::Questions;
+use super::questions::{self, Questions};
 use super::recorder::{Recorded, Recorder, told_together};
 use super::sampling::Sampling;
 use super::threads;
@@ -359,6 +359,10 @@ impl<'a> RunRecording<'a> {
         }
         let (metrics, missing) = metrics::evaluate(&self.experiment, &summary);
         summary.metrics = metrics;
+        if state == RunState::Complete {
+            let judged = questions::metrics_judged(&self.experiment, &summary.metrics);
+            writer.record_mut().checks.extend(judged);
+        }
         self.notes.extend(missing);
         summary.warnings.append(&mut self.warnings);
         summary

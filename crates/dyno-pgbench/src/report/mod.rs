@@ -98,6 +98,7 @@ pub fn total(recording: &Recording) -> ScriptRecording {
         retried: recording.retried,
         retries: recording.retries,
         failures: recording.failures,
+        ..ScriptRecording::default()
     }
 }
 

@@ -134,6 +134,7 @@ impl Throughput {
                     workload: name,
                     tps: tps.mean_of(step)?,
                     statements_per_s: statements.mean_of(step)?,
+                    scripts: &[],
                 })
             });
             let start_s = self.grid.first_s(step_s) + step as f64 * step_s;

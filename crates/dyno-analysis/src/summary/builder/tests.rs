@@ -289,6 +289,9 @@ fn scripts_retries_and_limits_are_summed_up() {
         (script.transactions, script.skipped, script.failures.deadlock) = (2, number, 1);
         script.latency_sums.record(1_000_000);
         script.latency_sums.record(3_000_000);
+        // One of them slept.
+        script.response.record(1_000_000);
+        script.response.record(2_000_000);
         builder.interval(MEASURE, &interval);
     }
     let workload = builder.build().workloads.remove(0);
@@ -303,11 +306,14 @@ fn scripts_retries_and_limits_are_summed_up() {
         tps: 2.0,
         latency_mean_us: Some(2_000.0),
         latency_stddev_us: Some(1_000.0),
+        response_p90_us: workload.scripts[0].response_p90_us,
         skipped: 3,
         deadlock_failures: 2,
         ..ScriptSummary::default()
     };
     assert_eq!(workload.scripts[0], expected);
+    let response_p90_us = expected.response_p90_us.unwrap();
+    assert!((1_999.0..2_003.0).contains(&response_p90_us), "{response_p90_us}");
     let idle = &workload.scripts[1];
     assert_eq!(
         (idle.name.as_str(), idle.transactions, idle.latency_mean_us),

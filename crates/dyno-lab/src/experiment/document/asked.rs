@@ -123,7 +123,13 @@ impl Reader<'_> {
 
     fn expect(&self, value: &Spanned<DeValue<'_>>) -> Result<Expect, Diagnostic> {
         match value.get_ref() {
-            DeValue::Table(_) => self.limits(value),
+            DeValue::Table(_) => {
+                let section = Section::of(self.source, "expect", value, &LIMIT_KEYS)?;
+                self.limits(&section)?.ok_or_else(|| {
+                    let help = "write at_least or at_most between the braces";
+                    self.source.complain(value.span(), "`expect` has no limit", help)
+                })
+            }
             DeValue::Array(rows) => {
                 let rows = rows.iter().map(|row| match row.get_ref() {
                     DeValue::Array(values) => values.iter().map(|value| self.expected(value)).collect(),
@@ -135,8 +141,8 @@ impl Reader<'_> {
         }
     }
 
-    fn limits(&self, value: &Spanned<DeValue<'_>>) -> Result<Expect, Diagnostic> {
-        let section = Section::of(self.source, "expect", value, &LIMIT_KEYS)?;
+    /// The limits of a number in a section, if it has any.
+    pub(super) fn limits(&self, section: &Section<'_>) -> Result<Option<Expect>, Diagnostic> {
         let limit = |key: &str| {
             let Some(value) = section.get(key) else { return Ok(None) };
             let number = match scalar(self.source, key, value)? {
@@ -147,13 +153,9 @@ impl Reader<'_> {
                 .map(Some)
                 .ok_or_else(|| wrong_type(self.source, value, key, "a finite number"))
         };
-        match (limit("at_least")?, limit("at_most")?) {
-            (None, None) => {
-                let help = "write at_least or at_most between the braces";
-                Err(self.source.complain(value.span(), "`expect` has no limit", help))
-            }
-            (at_least, at_most) => Ok(Expect::Number { at_least, at_most }),
-        }
+        let (at_least, at_most) = (limit("at_least")?, limit("at_most")?);
+        let has_any = at_least.is_some() || at_most.is_some();
+        Ok(has_any.then_some(Expect::Number { at_least, at_most }))
     }
 
     /// A value as a server writes it.

@@ -111,6 +111,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         hosts: None,
         stages: Vec::new(),
         metrics: IndexMap::new(),
+        limits: IndexMap::new(),
         checks: Vec::new(),
         outputs: Vec::new(),
         design: Design::default(),

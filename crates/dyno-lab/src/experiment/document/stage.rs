@@ -3,11 +3,11 @@
 use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar};
-use crate::experiment::{StagePlan, did_you_mean, set};
+use crate::experiment::{StagePlan, WorkPlan, did_you_mean, set};
 use crate::nearest::nearest;
 use dyno_analysis::summary::metrics;
-use dyno_analysis::summary::metrics::{MetricError, RESULTS};
-use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
+use dyno_analysis::summary::metrics::{MetricError, RESULTS, SCRIPT_RESULTS};
+use dyno_archive::plan::{MEASURE, Scripts, Span, Value, WARMUP};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -15,6 +15,8 @@ pub(super) const STAGE_KEYS: [&str; 6] = ["name", "lasts", "until", "clients", "
 /// The only thing that a stage can wait for.
 const DONE: &str = "done";
 const SPAN_KEYS: [&str; 2] = ["from", "to"];
+/// What is said of a metric that has bounds.
+const METRIC_KEYS: [&str; 3] = ["value", "at_least", "at_most"];
 
 impl Reader<'_> {
     /// Reads the stages. `phases` is the section that must not say how long is measured, too.
@@ -143,7 +145,18 @@ impl Reader<'_> {
         let parameters = self.experiment.parameters.iter();
         let parameters = parameters.filter(|(_, value)| value.to_float().is_some());
         let workloads = self.experiment.workloads.iter();
-        let results = workloads.flat_map(|workload| RESULTS.map(|result| format!("{}.{result}", workload.name)));
+        let results = workloads.flat_map(|workload| {
+            let own = RESULTS.map(|result| format!("{}.{result}", workload.name));
+            let scripts = match &workload.scripts {
+                WorkPlan::Scripts(Scripts::Several { scripts }) => &scripts[..],
+                _ => &[],
+            };
+            let of_scripts = scripts.iter().flat_map(|weighted| {
+                let script = &weighted.script.script_name;
+                SCRIPT_RESULTS.map(|result| format!("{}.{script}.{result}", workload.name))
+            });
+            own.into_iter().chain(of_scripts)
+        });
         RESULTS
             .map(str::to_owned)
             .into_iter()
@@ -153,7 +166,16 @@ impl Reader<'_> {
 
     pub(super) fn metrics(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         for (name, _, value) in Section::open(self.source, "[metrics]", value)?.entries() {
-            let expression = scalar(self.source, name, value)?.to_string();
+            let (expression, limits) = match value.get_ref() {
+                DeValue::Table(_) => {
+                    let section = Section::of(self.source, format!("the metric \"{name}\""), value, &METRIC_KEYS)?;
+                    let missing = || section.missing("value", "an expression over the results");
+                    let expression = section.get("value").ok_or_else(missing)?;
+                    (scalar(self.source, "value", expression)?, self.limits(&section)?)
+                }
+                _ => (scalar(self.source, name, value)?, None),
+            };
+            let expression = expression.to_string();
             if name.trim().is_empty() {
                 let message = "a metric needs a name";
                 return Err(self.source.complain(value.span(), message, "such as \"rows/s\""));
@@ -171,6 +193,9 @@ impl Reader<'_> {
                 self.source.complain(value.span(), message, help)
             })?;
             self.experiment.metrics.insert(name.to_owned(), expression);
+            if let Some(limits) = limits {
+                self.experiment.limits.insert(name.to_owned(), limits);
+            }
         }
         Ok(())
     }

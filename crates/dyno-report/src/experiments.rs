@@ -12,11 +12,47 @@ use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The experiments that can be run by name: name, title, databases and question of each.
+/// An experiment that can be run by name.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The name.
+    pub name: String,
+    /// What is measured, in a few words.
+    pub title: String,
+    /// The databases that it is for.
+    pub databases: String,
+    /// What it finds out.
+    pub question: String,
+    /// The series that it belongs to.
+    pub series: Option<&'static str>,
+}
+
+/// The experiments that can be run by name; those of a series have a line each, after the others.
 #[must_use]
-pub fn experiments(experiments: impl IntoIterator<Item = [String; 4]>) -> String {
-    let rows = experiments.into_iter().map(Vec::from);
-    table(&["name", "title", "databases", "question"], &[0, 1, 2, 3], rows)
+pub fn experiments(experiments: &[Listed]) -> String {
+    let by_themselves = experiments.iter().filter(|listed| listed.series.is_none());
+    let rows = by_themselves.map(|listed| {
+        let Listed {
+            name,
+            title,
+            databases,
+            question,
+            ..
+        } = listed.clone();
+        vec![name, title, databases, question]
+    });
+    let mut text = table(&["name", "title", "databases", "question"], &[0, 1, 2, 3], rows);
+    for series in experiments
+        .iter()
+        .filter_map(|listed| listed.series)
+        .collect::<IndexSet<_>>()
+    {
+        let members = experiments.iter().filter(|listed| listed.series == Some(series));
+        let rows = members.map(|listed| vec![listed.name.clone(), listed.title.clone(), listed.databases.clone()]);
+        text.push_str(&format!("\nThe series {series}:\n"));
+        text.push_str(&table(&["name", "title", "databases"], &[0, 1, 2], rows));
+    }
+    text
 }
 
 /// Rows that a server on two cores of a virtual machine was seen to load per second, indexes included: good for the
@@ -479,12 +515,17 @@ mod tests {
 
     #[test]
     fn all_that_come_with_dyno() {
-        let experiments: Vec<_> = builtin().iter().map(|builtin| find(builtin.name).unwrap()).collect();
-        let rows = experiments.iter().map(|experiment| {
-            let databases = experiment.servers().join(", ");
-            [experiment.name(), experiment.title(), &databases, experiment.question()].map(str::to_owned)
+        let listed = builtin().iter().map(|builtin| {
+            let experiment = find(builtin.name).unwrap();
+            Listed {
+                name: experiment.name().to_owned(),
+                title: experiment.title().to_owned(),
+                databases: experiment.servers().join(", "),
+                question: experiment.question().to_owned(),
+                series: builtin.series,
+            }
         });
-        assert_snapshot!(super::experiments(rows));
+        assert_snapshot!(super::experiments(&listed.collect::<Vec<_>>()));
     }
 
     #[test]

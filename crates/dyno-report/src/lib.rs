@@ -38,7 +38,7 @@ pub use cells_csv::cells_csv;
 pub use checks::{Checks, Limits, is_worse};
 pub use compare::losses;
 pub use examination::examination;
-pub use experiments::{experiments, plan};
+pub use experiments::{Listed, experiments, plan};
 pub use export::{Export, ExportKind};
 pub use figures::duration;
 pub use kept::{KeptRow, kept};

@@ -4,7 +4,7 @@ use crate::cli::{ListArguments, Listing, ShowArguments};
 use crate::failure::Failure;
 use crate::say;
 use dyno_archive::{Archive, Campaign, Run};
-use dyno_lab::experiment;
+use dyno_lab::experiment::{self, ExperimentError};
 use dyno_report as report;
 use dyno_report::plot::Screen;
 
@@ -12,14 +12,17 @@ use dyno_report::plot::Screen;
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let text = match arguments.what {
         Listing::Experiments => {
-            let experiments = experiment::builtin()
-                .iter()
-                .map(|builtin| experiment::find(builtin.name))
-                .collect::<Result<Vec<_>, _>>()?;
-            report::experiments(experiments.iter().map(|experiment| {
-                let databases = experiment.servers().join(", ");
-                [experiment.name(), experiment.title(), &databases, experiment.question()].map(str::to_owned)
-            }))
+            let listed = experiment::builtin().iter().map(|builtin| {
+                let experiment = experiment::find(builtin.name)?;
+                Ok(report::Listed {
+                    name: experiment.name().to_owned(),
+                    title: experiment.title().to_owned(),
+                    databases: experiment.servers().join(", "),
+                    question: experiment.question().to_owned(),
+                    series: builtin.series,
+                })
+            });
+            report::experiments(&listed.collect::<Result<Vec<_>, ExperimentError>>()?)
         }
         Listing::Campaigns | Listing::Runs => {
             let archive = Archive::new(&arguments.archive.archive);

@@ -9,14 +9,27 @@ use std::path::Path;
 pub struct Builtin {
     /// The name it is called by.
     pub name: &'static str,
+    /// The series that it belongs to: the folder of its file, with whose name its own begins.
+    pub series: Option<&'static str>,
     /// The file's text.
     pub text: &'static str,
 }
 
 /// One line per file of the repository's `experiments` folder, in the order in which they are listed.
 macro_rules! builtins {
-    ($($name:literal),* $(,)?) => {
-        &[$(Builtin { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }),*]
+    ($($name:literal),* ; $($series:literal: $($member:literal),*);* $(;)?) => {
+        &[
+            $(Builtin {
+                name: $name,
+                series: None,
+                text: include_str!(concat!("../../../../experiments/", $name, ".toml")),
+            },)*
+            $($(Builtin {
+                name: concat!($series, "-", $member),
+                series: Some($series),
+                text: include_str!(concat!("../../../../experiments/", $series, "/", $member, ".toml")),
+            },)*)*
+        ]
     };
 }
 
@@ -36,6 +49,41 @@ pub fn builtin() -> &'static [Builtin] {
         "burn-after-reading",
         "fdw-proxy",
         "replicas",
+        "ycsb",
+        "tpcc";
+        "htap":
+        "point",
+        "in-list",
+        "join",
+        "latest",
+        "window",
+        "tree",
+        "aggregate",
+        "rollup",
+        "covering",
+        "pages",
+        "no-case",
+        "prefix",
+        "fulltext",
+        "trigram",
+        "similar",
+        "array",
+        "json",
+        "bloom",
+        "brin",
+        "ranges",
+        "box",
+        "nearest",
+        "bulk-insert",
+        "upsert",
+        "foreign-key",
+        "partition",
+        "many-tables",
+        "counter",
+        "queue",
+        "notify",
+        "sequence",
+        "mixed"
     ]
 }
 

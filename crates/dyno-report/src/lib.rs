@@ -42,7 +42,7 @@ pub use experiments::{Listed, experiments, plan};
 pub use export::{Export, ExportKind};
 pub use figures::duration;
 pub use kept::{KeptRow, kept};
-pub use list::{Filter, Listed, campaigns, runs};
+pub use list::{Filter, ListedCampaign, campaigns, runs};
 pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
 pub use progress::{finished_run, progress_line, upcoming_line};

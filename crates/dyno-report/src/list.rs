@@ -47,7 +47,7 @@ impl Filter {
 
 /// What is listed of a campaign.
 #[derive(Debug, Serialize)]
-pub struct Listed {
+pub struct ListedCampaign {
     /// Its folder's name.
     folder: String,
     /// What the user calls it.
@@ -71,7 +71,7 @@ pub struct Listed {
     answer: Option<String>,
 }
 
-impl Listed {
+impl ListedCampaign {
     /// What there is to list of it.
     #[must_use]
     pub fn of(campaign: &Campaign) -> Self {
@@ -119,7 +119,7 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
     }
     let dash = || "-".to_owned();
     let rows = campaigns.iter().map(|campaign| {
-        let listed = Listed::of(campaign);
+        let listed = ListedCampaign::of(campaign);
         let size = listed.size.map_or_else(String::new, |size| format!(" {size}"));
         let states = listed.states();
         let result = listed.answer.unwrap_or_else(|| match campaign.runs.as_slice() {
@@ -277,7 +277,7 @@ mod tests {
         let mut campaigns = Archive::new(folder.path()).campaigns().unwrap();
         campaigns[0].record.as_mut().unwrap().label = Some("nightly".to_owned());
         assert_snapshot!(super::campaigns(&campaigns));
-        let listed: Vec<_> = campaigns.iter().map(super::Listed::of).collect();
+        let listed: Vec<_> = campaigns.iter().map(super::ListedCampaign::of).collect();
         assert_snapshot!(serde_json::to_string_pretty(&listed).unwrap());
     }
 

@@ -37,7 +37,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
             let folder = archive.path().display();
             match arguments.what {
                 _ if arguments.json => {
-                    let listed: Vec<_> = campaigns.iter().map(report::Listed::of).collect();
+                    let listed: Vec<_> = campaigns.iter().map(report::ListedCampaign::of).collect();
                     serde_json::to_string_pretty(&listed).map_err(|error| error.to_string())?
                 }
                 _ if is_empty => format!("There is no campaign in {folder}. Create one with: dyno run pk-update"),

@@ -34,11 +34,11 @@ question: string | null,
  */
 headlines: Array<Headline>,
 /**
- * What to keep in mind when reading the figures; never hidden.
+ * What to keep in mind when reading the figures, the gravest first.
  */
 warnings: Array<Caution>,
 /**
- * The chapters.
+ * The chapters, those that answer first: see [`Part`].
  */
 sections: Array<Section>,
 /**
@@ -87,7 +87,11 @@ text: string,
 /**
  * Who wants to know it; what a section says as well is for full reports.
  */
-detail: Detail, };
+detail: Detail,
+/**
+ * How much it matters.
+ */
+gravity: Gravity, };
 
 /**
  * A word that is used, and what it means.
@@ -122,6 +126,14 @@ folded: boolean,
  * Who wants to know it.
  */
 detail: Detail,
+/**
+ * What it is good for, by which chapters are ordered.
+ */
+part: Part,
+/**
+ * What to keep in mind of this chapter; the report's list of warnings has it as well.
+ */
+cautions: Array<string>,
 /**
  * Its content, in order.
  */

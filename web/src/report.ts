@@ -7,6 +7,7 @@ import { toCsv } from "./page/csv";
 import { readFigures } from "./page/figures";
 import { openFolded } from "./page/folds";
 import { saveFile } from "./page/save";
+import { markRead } from "./page/contents";
 import { themeButton } from "./page/theme";
 
 void start();
@@ -14,6 +15,7 @@ void start();
 async function start(): Promise<void> {
   addThemeButton();
   openFolded();
+  markRead();
   const places = [...document.querySelectorAll<HTMLElement>("figure.chart[data-figure]")];
   let figures: Map<string, FigureData>;
   try {

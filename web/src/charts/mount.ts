@@ -16,6 +16,8 @@ use([AxisPointerComponent, CanvasRenderer, DataZoomInsideComponent, DataZoomSlid
 
 /** The width of a figure on a sheet of A4 with the margins of style.css. */
 const PRINT_WIDTH = 680;
+/** The width of one of two beside each other, which style.css makes smaller by its `zoom`. */
+const SMALL_PRINT_WIDTH = 460;
 
 /** A figure in a page. */
 export interface FigureHandle {
@@ -51,6 +53,7 @@ function print(begins: boolean): void {
 
 /** Draws a figure into an element, which gets the height that the figure needs. */
 export function mountFigure(element: HTMLElement, figureId: string, data: FigureData): FigureHandle {
+  const printWidth = element.closest(".small") === null ? PRINT_WIDTH : SMALL_PRINT_WIDTH;
   let figure = data;
   let chart: EChartsType | undefined;
   let drawing: Drawing | undefined;
@@ -58,7 +61,7 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
   let unlink = () => {};
 
   const show = () => {
-    const width = isPrinting ? PRINT_WIDTH : element.clientWidth;
+    const width = isPrinting ? printWidth : element.clientWidth;
     if (width === 0) return;
     const theme = isPrinting ? "print" : currentTheme();
     drawing = draw(figure, { width, theme: THEMES[theme], interactive: !isPrinting });

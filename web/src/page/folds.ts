@@ -1,11 +1,11 @@
-// Folded parts of a page: opened for paper, and for whoever follows a link into them.
+// Folded parts of a page: opened for paper, and for whoever follows a link into them. Tables behind charts are not for paper.
 
 export function openFolded(): void {
   let opened: HTMLDetailsElement[] = [];
   window.addEventListener(
     "beforeprint",
     () => {
-      opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+      opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], figure > *)")];
       for (const details of opened) details.open = true;
     },
     { capture: true },

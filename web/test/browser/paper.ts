@@ -12,7 +12,7 @@ test("paper has everything, and nothing to be clicked", () =>
     await page.emulateMedia({ media: "print" });
     await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
     const state = await page.evaluate(() => ({
-      folded: document.querySelectorAll("details:not([open])").length,
+      folded: document.querySelectorAll("details:not([open], figure > *)").length,
       buttons: [...document.querySelectorAll("button")].filter((button) => button.checkVisibility()).length,
       undrawn: [...document.querySelectorAll(".plot")].filter((plot) => plot.querySelector("svg") === null).length,
       figures: document.querySelectorAll(".plot").length,
@@ -36,8 +36,12 @@ test("without scripts everything is there but the charts", () =>
     async ({ page }) => {
       await page.locator("h1").waitFor({ state: "visible" });
       assert.ok(await page.locator(".headline").first().isVisible(), "there is no headline");
-      const warnings = await page.locator(".warnings li").count();
-      for (let index = 0; index < warnings; index++) assert.ok(await page.locator(".warnings li").nth(index).isVisible());
+      if ((await page.locator(".warnings").count()) > 0) {
+        assert.match((await page.locator(".warnings > summary").innerText()).trim(), /^\d+ cautions?(; the gravest)?: \S/);
+        assert.ok(!(await page.locator(".warnings li").first().isVisible()), "cautions are not folded");
+        await page.locator(".warnings > summary").click();
+        assert.ok(await page.locator(".warnings li").first().isVisible(), "cautions cannot be unfolded");
+      }
       assert.ok(await page.locator("table:visible").first().isVisible(), "there is no table");
       // Every chart has its figures in a table beneath it, or says in words what is seen in it.
       const captions = await page.locator("figure.chart figcaption").allTextContents();

@@ -2,7 +2,7 @@
 //! experiment keeps.
 
 use super::model::{Block, Section, Table, Value};
-use super::parts::{code, in_full, paragraph, section, table};
+use super::parts::{code, in_full, in_setup, paragraph, section, table};
 use super::table::{RUN, exactly, number, text, value, with_details, words};
 use crate::figures::{count, counted, one_line};
 use dyno_archive::plan::When;
@@ -24,7 +24,7 @@ const MOST_RUNS: usize = 20;
 /// The sections about one run.
 pub(super) fn of_run(run: &Run) -> Vec<Section> {
     let preparation = Some(preparation(run)).filter(|blocks| !blocks.is_empty());
-    let preparation = preparation.map(|blocks| section("preparation", "Preparation", blocks));
+    let preparation = preparation.map(|blocks| in_setup(section("preparation", "Preparation", blocks)));
     preparation.into_iter().chain(asked_of_run(run)).collect()
 }
 
@@ -60,12 +60,16 @@ pub(super) fn together(runs: &[(String, &Run)]) -> Vec<Section> {
         .collect();
     let mut sections = vec![
         section("checks", "Checks", table(checks(named())).into_iter().collect()),
-        in_full(section("sizes", "Sizes", table(sizes(named())).into_iter().collect())),
-        in_full(section(
+        in_setup(in_full(section(
+            "sizes",
+            "Sizes",
+            table(sizes(named())).into_iter().collect(),
+        ))),
+        in_setup(in_full(section(
             "preparation",
             "Preparation",
             table(steps(named())).into_iter().collect(),
-        )),
+        ))),
         in_full(Section {
             sections: outputs,
             ..section("outputs", "Outputs", Vec::new())

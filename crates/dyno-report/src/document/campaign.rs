@@ -5,7 +5,7 @@ use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
 use super::model::{Block, Figure, FigureData, Headline, Lane, Section, Series, Table};
-use super::parts::{figure, paragraph, section, table};
+use super::parts::{figure, in_answer, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{number, text, value, words};
 use super::{bars, cell_table, matrix, runs, sweep};
@@ -244,7 +244,7 @@ impl<'a> Together<'a> {
         one_line(&words.collect::<Vec<_>>().join(", "))
     }
 
-    /// The sections: cells, charts over factors, latency, and all runs.
+    /// The sections: charts over factors, cells, latency, and all runs.
     pub fn sections(&self) -> Vec<Section> {
         let varied = self.varied();
         let fixed = self.factors.iter().filter(|factor| factor.levels.len() == 1);
@@ -256,13 +256,13 @@ impl<'a> Together<'a> {
         cells.extend(self.at_a_glance());
         cells.extend(table(cell_table::cells(&self.cells, &varied, &self.baseline)));
         let mut sections = vec![
-            section("cells", "Results", cells),
-            section("factors", "Effect of the factors", self.charts()),
-            section(
+            in_answer(section("factors", "Effect of the factors", self.charts())),
+            in_answer(section(
                 "matrix",
                 "Compared with the baseline",
                 self.matrix().into_iter().collect(),
-            ),
+            )),
+            in_answer(section("cells", "Results", cells)),
             section(
                 "distribution",
                 "Distribution of latency",

@@ -1,7 +1,7 @@
 //! The part of a report that says up to which load limits hold.
 
 use super::model::{Figure, FigureData, Headline, Section, Sweep, SweepLine, SweepPanel, SweepPoint, Table, Value};
-use super::parts::{figure, paragraph, section, table};
+use super::parts::{figure, in_answer, paragraph, section, table};
 use super::series::significant;
 use super::table::{number, text, words};
 use crate::capacity::{ascending, capacity as sentence, head};
@@ -68,7 +68,7 @@ pub(super) fn section_of(known: &Capacity) -> Section {
         .chain([paragraph(HOW)])
         .chain(twice)
         .chain(latency);
-    section("capacity", "Capacity", blocks.collect())
+    in_answer(section("capacity", "Capacity", blocks.collect()))
 }
 
 /// Latency and throughput over the load, with the limits drawn in; `None` if nothing was measured.

@@ -1,9 +1,11 @@
 //! What to keep in mind, said once: the warnings of all runs, and what is missing.
 
-use super::model::{Caution, Detail};
+use super::gravity::gravity_of;
+use super::model::{Caution, Detail, Gravity};
 use crate::campaign::reason;
 use crate::figures::{count, counted, one_line};
 use dyno_analysis::campaign_warnings;
+use dyno_archive::summary::Warning;
 use dyno_archive::{Campaign, Run, RunState};
 use indexmap::IndexMap;
 
@@ -19,6 +21,7 @@ struct Said {
     figures: Vec<Figure>,
     runs: Vec<String>,
     detail: Detail,
+    gravity: Gravity,
 }
 
 /// A figure as it was written, and as a number.
@@ -52,20 +55,22 @@ impl Cautions {
             if missing > 0 && campaign.is_under_way() {
                 self.general(
                     subject,
+                    Gravity::Uncertain,
                     &format!("The campaign is still running: {missing} of {of} to come."),
                 );
             } else if missing > 0 {
                 self.general(
                     subject,
+                    Gravity::Uncertain,
                     &format!("{missing} of {of} are not measured yet; continue with: dyno run --resume {name}"),
                 );
             }
         }
         if campaign.runs.is_empty() {
-            self.general(subject, "The campaign contains no run.");
+            self.general(subject, Gravity::Void, "The campaign contains no run.");
         }
         for warning in campaign_warnings(campaign) {
-            self.general(subject, &warning.to_string());
+            self.general(subject, gravity_of(&warning), &warning.to_string());
         }
     }
 
@@ -76,54 +81,46 @@ impl Cautions {
                 "The settings that the campaign changed on {server} were not restored; the next dyno run there \
                  restores them."
             );
-            self.general("", &text);
+            self.general("", Gravity::Note, &text);
         }
         if let Err(error) = &campaign.record {
             self.general(
                 &campaign.name(),
+                Gravity::Void,
                 &format!("The campaign's plan cannot be read: {error}"),
             );
         }
     }
 
-    fn general(&mut self, subject: &str, text: &str) {
+    fn general(&mut self, subject: &str, gravity: Gravity, text: &str) {
         self.general.push(Caution {
             subject: subject.to_owned(),
             text: one_line(text),
             detail: Detail::Brief,
+            gravity,
         });
     }
 
     /// Adds the `warnings` of `run`, and what its state gives reason for, which headlines and lists of runs say too.
-    pub fn run(&mut self, run: &Run, name: &str, warnings: impl IntoIterator<Item = String>) {
-        if let Err(error) = &run.record {
-            self.say(name, Detail::Brief, format!("The run's record cannot be read: {error}"));
+    pub fn run<'w>(&mut self, run: &Run, name: &str, warnings: impl IntoIterator<Item = &'w Warning>) {
+        self.runs += 1;
+        for Caution {
+            text, detail, gravity, ..
+        } in of_run(run, warnings)
+        {
+            self.say(name, detail, gravity, text);
         }
-        let failure = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
-        let state = match run.state {
-            RunState::Failed => Some(format!(
-                "The run failed: {}",
-                failure.unwrap_or("the reason is not known")
-            )),
-            RunState::Running => Some("The run is in progress: its figures are preliminary.".to_owned()),
-            RunState::Incomplete => Some(format!(
-                "The run is not complete ({}); it is excluded from comparisons.",
-                failure.unwrap_or("dyno was terminated")
-            )),
-            RunState::Faulty => Some(format!("The run is excluded from comparisons: {}.", reason(run))),
-            RunState::Complete => None,
-        };
-        state.into_iter().for_each(|text| self.say(name, Detail::Full, text));
-        self.events(name, warnings);
     }
 
     /// Adds what is to be said of a run that is called `name`, whatever its state.
     pub fn events(&mut self, name: &str, events: impl IntoIterator<Item = String>) {
         self.runs += 1;
-        events.into_iter().for_each(|text| self.say(name, Detail::Brief, text));
+        events
+            .into_iter()
+            .for_each(|text| self.say(name, Detail::Brief, Gravity::Note, text));
     }
 
-    fn say(&mut self, run: &str, detail: Detail, text: String) {
+    fn say(&mut self, run: &str, detail: Detail, gravity: Gravity, text: String) {
         // The same words with other figures are the same warning.
         let (words, figures) = apart(&one_line(&text));
         let begun = words.iter().zip(&figures);
@@ -133,6 +130,7 @@ impl Cautions {
             figures: begun,
             runs: Vec::new(),
             detail,
+            gravity,
         });
         for (all, figure) in said.figures.iter_mut().zip(figures) {
             all.add(figure);
@@ -142,7 +140,16 @@ impl Cautions {
         }
     }
 
-    /// All of them, those of whole campaigns first, then those of most runs.
+    /// Those of whole campaigns, which their cells are to be read with.
+    pub fn of_campaigns(&self) -> Vec<String> {
+        let of = |Caution { subject, text, .. }: &Caution| match subject.as_str() {
+            "" => text.clone(),
+            subject => format!("{subject}: {text}"),
+        };
+        self.general.iter().map(of).collect()
+    }
+
+    /// All of them: the gravest first, of those alike what whole campaigns have, then what most runs have.
     pub fn all(self) -> Vec<Caution> {
         let runs = self.runs;
         let mut said: Vec<Said> = self.said.into_values().collect();
@@ -165,10 +172,47 @@ impl Cautions {
                 subject,
                 text: said.text(),
                 detail: said.detail,
+                gravity: said.gravity,
             }
         });
-        self.general.into_iter().chain(of_runs).collect()
+        let mut all: Vec<Caution> = self.general.into_iter().chain(of_runs).collect();
+        all.sort_by_key(|caution| caution.gravity);
+        all
     }
+}
+
+/// What the state of `run` gives reason for, and its `warnings`.
+pub(super) fn of_run<'w>(run: &Run, warnings: impl IntoIterator<Item = &'w Warning>) -> Vec<Caution> {
+    let of = |detail, gravity, text: String| Caution {
+        subject: String::new(),
+        text: one_line(&text),
+        detail,
+        gravity,
+    };
+    let unread = run.record.as_ref().err();
+    let unread = unread.map(|error| {
+        let text = format!("The run's record cannot be read: {error}");
+        of(Detail::Brief, Gravity::Void, text)
+    });
+    let failure = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
+    let state = match run.state {
+        RunState::Failed => Some(format!(
+            "The run failed: {}",
+            failure.unwrap_or("the reason is not known")
+        )),
+        RunState::Running => Some("The run is in progress: its figures are preliminary.".to_owned()),
+        RunState::Incomplete => Some(format!(
+            "The run is not complete ({}); it is excluded from comparisons.",
+            failure.unwrap_or("dyno was terminated")
+        )),
+        RunState::Faulty => Some(format!("The run is excluded from comparisons: {}.", reason(run))),
+        RunState::Complete => None,
+    };
+    let state = state.map(|text| of(Detail::Full, Gravity::Void, text));
+    let warnings = warnings
+        .into_iter()
+        .map(|warning| of(Detail::Brief, gravity_of(warning), warning.to_string()));
+    unread.into_iter().chain(state).chain(warnings).collect()
 }
 
 impl Said {
@@ -259,7 +303,6 @@ fn apart(text: &str) -> (Vec<String>, Vec<(String, f64)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_archive::summary::Warning;
 
     #[test]
     fn the_same_words_are_said_once() {
@@ -270,8 +313,9 @@ mod tests {
         let mut cautions = Cautions::default();
         for number in 1..=5 {
             let name = format!("{number:03}-rep1");
-            let warnings = [format!("TPS varies by {number}.5 %"), "a\nb".to_owned()];
-            cautions.run(&run, &name, warnings.into_iter().take(if number > 3 { 1 } else { 2 }));
+            let note = |text: String| Warning::Note { text };
+            let warnings = [note(format!("TPS varies by {number}.5 %")), note("a\nb".to_owned())];
+            cautions.run(&run, &name, warnings.iter().take(if number > 3 { 1 } else { 2 }));
         }
         let all: Vec<_> = cautions
             .all()
@@ -282,6 +326,34 @@ mod tests {
         assert_eq!(all[2], ("001-rep1, 002-rep1, 003-rep1".to_owned(), "a b".to_owned()));
         assert!(all[0].1.starts_with("The run's record cannot be read: "));
         assert_eq!(all.len(), 3);
+    }
+
+    #[test]
+    fn the_gravest_is_first() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("intervals.csv"), "").unwrap();
+        let mut run = Run::read(folder.path().to_owned()).unwrap();
+        run.state = RunState::Incomplete;
+        let mut cautions = Cautions::default();
+        for name in ["001-rep1", "002-rep1"] {
+            let few = Warning::FewIntervals {
+                intervals: 5,
+                interval_s: None,
+            };
+            let host = Warning::Steal { percent: 12.0 };
+            cautions.run(
+                &run,
+                name,
+                [&few, &host].into_iter().take(if name == "001-rep1" { 2 } else { 1 }),
+            );
+        }
+        let all = cautions.all();
+        let gravities: Vec<Gravity> = all.iter().map(|caution| caution.gravity).collect();
+        assert_eq!(
+            gravities,
+            [Gravity::Void, Gravity::Void, Gravity::Biased, Gravity::Uncertain]
+        );
+        assert!(all[1].text.starts_with("The run is not complete"), "{all:?}");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use super::comparison::section;
 use super::latency::{OVER_RUNS, loop_words, percentile_curves};
-use super::model::{Block, Caution, Document, Figure, FigureData, Headline, Lane, Section, Span, SpanKind, Timeline};
+use super::model::{
+    Block, Caution, Document, Figure, FigureData, Gravity, Headline, Lane, Section, Span, SpanKind, Timeline,
+};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use crate::answer::answer_of_comparison;
@@ -58,6 +60,7 @@ pub(super) fn cautions(comparison: &Comparison, name: &str) -> impl Iterator<Ite
     comparison.cautions.iter().map(move |caution| Caution {
         subject: name.to_owned(),
         text: one_line(caution),
+        gravity: Gravity::Uncertain,
         ..Caution::default()
     })
 }

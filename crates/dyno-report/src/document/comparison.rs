@@ -64,7 +64,8 @@ pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
     };
     Section {
         sections: measured.iter().enumerate().map(of_workload).collect(),
-        ..parts::section(id, title, blocks)
+        cautions: comparison.cautions.iter().map(|caution| one_line(caution)).collect(),
+        ..parts::in_answer(parts::section(id, title, blocks))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::lineup;
 use super::model::{Block, Section, Table, Value};
-use super::parts::{code, in_full, paragraph, section, table};
+use super::parts::{code, in_full, in_setup, paragraph, section, table};
 use super::results::pacing;
 use super::table::{FACTS, exactly, facts, number, text, without_empty_columns, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
@@ -22,7 +22,7 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
         .flat_map(|(_, runs)| runs)
         .filter_map(|run| run.record.as_ref().ok())
         .collect();
-    let mut result = section("environment", "Set-up and environment", Vec::new());
+    let mut result = in_setup(section("environment", "Set-up and environment", Vec::new()));
     for (number, (campaign, _)) in parts.iter().enumerate() {
         let name = if parts.len() > 1 {
             format!("Campaign {}", campaign.name())

@@ -19,6 +19,7 @@ mod comparison;
 mod counters;
 mod definitions;
 mod environment;
+mod gravity;
 mod happened;
 mod headline;
 mod heat;
@@ -68,7 +69,7 @@ use dyno_analysis::comparison::compare;
 use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
-use dyno_archive::summary::Summary;
+use dyno_archive::summary::{Summary, Warning};
 use dyno_archive::{Campaign, Capacity, Run, Screen, Versus};
 use model::{Block, Detail, Document, FORMAT, Headline, Section};
 use parts::{in_full, paragraph, section};
@@ -99,6 +100,12 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
     document.sections.extend(published::of(&[campaign], Some(run), detail));
     let environment = environment::environment(&[(campaign, vec![run])]);
     document.sections.push(environment);
+    in_order(document)
+}
+
+/// The document with its chapters in the order of what they are good for.
+fn in_order(mut document: Document) -> Document {
+    document.sections.sort_by_key(|section| section.part);
     document
 }
 
@@ -206,6 +213,7 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         let figures = summary_of(run).unwrap_or_default();
         cautions.run(run, &name_among(campaigns, run), warnings(&figures, analysis));
     }
+    let of_all = cautions.of_campaigns();
     let all = Together::new(campaigns, &recorded, baseline);
     let mut document = document(campaigns);
     if let [campaign] = campaigns {
@@ -214,6 +222,9 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
     document.headlines = all.headlines();
     document.warnings = cautions.all();
     document.sections = all.sections();
+    if let Some(results) = document.sections.iter_mut().find(|section| section.id == "cells") {
+        results.cautions = of_all;
+    }
     let screen = match campaigns {
         [campaign] => Screen::read(&campaign.path),
         _ => None,
@@ -244,6 +255,25 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
             document.sections.push(section);
         }
     }
+    let mut each = section("each-run", "Each run over time", Vec::new());
+    let section_of = |(number, recorded): (usize, &Recorded)| {
+        let figures = recorded.summary.clone().unwrap_or_default();
+        Section {
+            title: name_among(campaigns, recorded.run),
+            cautions: cautions::of_run(recorded.run, warnings(&figures, recorded.analysis.as_ref()))
+                .into_iter()
+                // The others are said of the run itself.
+                .filter(|caution| caution.detail == Detail::Brief)
+                .map(|caution| caution.text)
+                .collect(),
+            ..run::folded(recorded, number + 1)
+        }
+    };
+    each.sections = recorded.iter().enumerate().map(section_of).collect();
+    each.blocks.extend(left_out(others.len()));
+    document
+        .sections
+        .extend((!each.sections.is_empty()).then(|| in_full(each)));
     let named = runs.iter().map(|run| (name_among(campaigns, run), *run));
     document.sections.extend(around::together(&named.collect::<Vec<_>>()));
     if screen.is_none() {
@@ -263,17 +293,7 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         });
         document.sections.extend(plans::together(plans.collect()));
     }
-    let mut each = section("each-run", "Each run over time", Vec::new());
-    let section_of = |(number, recorded): (usize, &Recorded)| Section {
-        title: name_among(campaigns, recorded.run),
-        ..run::folded(recorded, number + 1)
-    };
-    each.sections = recorded.iter().enumerate().map(section_of).collect();
-    each.blocks.extend(left_out(others.len()));
-    document
-        .sections
-        .extend((!each.sections.is_empty()).then(|| in_full(each)));
-    document
+    in_order(document)
 }
 
 /// The runs that are shown over time, and the others, both in their order: of too many the first repetitions, which
@@ -340,14 +360,9 @@ fn caution(cautions: &mut Cautions, recorded: &Recorded, name: &str) {
 }
 
 /// What the figures of a run and their analysis warn of.
-fn warnings(figures: &Summary, analysis: Option<&Analysis>) -> Vec<String> {
+fn warnings<'a>(figures: &'a Summary, analysis: Option<&'a Analysis>) -> impl Iterator<Item = &'a Warning> {
     let of_analysis = analysis.into_iter().flat_map(|analysis| &analysis.warnings);
-    figures
-        .warnings
-        .iter()
-        .chain(of_analysis)
-        .map(ToString::to_string)
-        .collect()
+    figures.warnings.iter().chain(of_analysis)
 }
 
 /// A document with all that does not depend on runs.

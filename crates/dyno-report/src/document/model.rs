@@ -41,9 +41,9 @@ pub struct Document {
     pub question: Option<String>,
     /// The results in a few sentences, the most important first.
     pub headlines: Vec<Headline>,
-    /// What to keep in mind when reading the figures; never hidden.
+    /// What to keep in mind when reading the figures, the gravest first.
     pub warnings: Vec<Caution>,
-    /// The chapters.
+    /// The chapters, those that answer first: see [`Part`].
     pub sections: Vec<Section>,
     /// What each figure means.
     pub definitions: Vec<Definition>,
@@ -74,6 +74,25 @@ pub struct Caution {
     /// Who wants to know it; what a section says as well is for full reports.
     #[serde(default)]
     pub detail: Detail,
+    /// How much it matters.
+    #[serde(default)]
+    pub gravity: Gravity,
+}
+
+/// How much a warning matters to whoever reads the figures, the gravest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Gravity {
+    /// Something else was measured than was meant, or not all of it.
+    Void,
+    /// Figures are off in one direction: something beside the server has a share in them.
+    Biased,
+    /// Figures are less certain than they look.
+    Uncertain,
+    /// It is good to know.
+    #[default]
+    Note,
 }
 
 /// A word that is used, and what it means.
@@ -99,10 +118,31 @@ pub struct Section {
     /// Who wants to know it.
     #[serde(default)]
     pub detail: Detail,
+    /// What it is good for, by which chapters are ordered.
+    #[serde(default)]
+    pub part: Part,
+    /// What to keep in mind of this chapter; the report's list of warnings has it as well.
+    #[serde(default)]
+    pub cautions: Vec<String>,
     /// Its content, in order.
     pub blocks: Vec<Block>,
     /// Chapters within it.
     pub sections: Vec<Section>,
+}
+
+/// What a chapter is good for. A report has its chapters in this order, with the list of warnings before
+/// [`Part::Setup`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// It shows what is answered: a picture, then the table.
+    Answer,
+    /// What the answer rests on: distributions, runs, servers.
+    #[default]
+    Evidence,
+    /// How it was measured: data, settings, machines, plans.
+    Setup,
 }
 
 /// A part of a chapter. All text is plain text.

@@ -1,6 +1,6 @@
 //! Sections and blocks, in fewer words.
 
-use super::model::{Block, Detail, Figure, Section, Table};
+use super::model::{Block, Detail, Figure, Part, Section, Table};
 use super::table::without_empty_columns;
 
 /// A section that is open.
@@ -17,6 +17,22 @@ pub(super) fn section(id: impl Into<String>, title: impl Into<String>, blocks: V
 pub(super) fn in_full(section: Section) -> Section {
     Section {
         detail: Detail::Full,
+        ..section
+    }
+}
+
+/// A section that shows what is answered.
+pub(super) fn in_answer(section: Section) -> Section {
+    Section {
+        part: Part::Answer,
+        ..section
+    }
+}
+
+/// A section that says how it was measured.
+pub(super) fn in_setup(section: Section) -> Section {
+    Section {
+        part: Part::Setup,
         ..section
     }
 }

@@ -1,7 +1,7 @@
 //! How the server executes each statement: what it planned before the load and after it.
 
 use super::model::{Block, Section};
-use super::parts::{code, in_full, list, paragraph, section};
+use super::parts::{code, in_full, in_setup, list, paragraph, section};
 use crate::figures::{count, counted, figure, one_line};
 use dyno_analysis::plans::change;
 use dyno_archive::{RemotePlan, Run, StatementPlans};
@@ -73,10 +73,10 @@ pub(super) fn together(mut runs: Vec<Section>) -> Option<Section> {
     }
     let words = "Of the first run of each cell that has kept them.";
     (!runs.is_empty()).then(|| {
-        in_full(Section {
+        in_setup(in_full(Section {
             sections: runs,
             ..section("plans", "Plans", vec![paragraph(words)])
-        })
+        }))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::latency::{OVER_STAGES, loop_words, percentile_curves};
 use super::model::{Block, Section};
-use super::parts::{figure, in_full, list, paragraph, section, table};
+use super::parts::{figure, in_answer, in_full, list, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::with_details;
 use super::{load_hosts, metrics, plans, results, servers, statements};
@@ -26,20 +26,19 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
             &recorded.annotations,
         )
     };
-    let mut over_time = over_time(recorded, "run", true);
+    let mut over_time = over_time(recorded, "run");
     over_time.extend(figure(experiment.and_then(metrics)));
+    let mut distribution = percentiles(recorded);
+    let maps = recorded.latency.heat_maps("run-heat", &recorded.annotations);
+    distribution.extend(maps.into_iter().map(Block::Figure));
     let further = recorded.run.servers();
     let of_main = further.is_empty().then_some("The server".to_owned());
     let of_main = of_main.unwrap_or_else(|| servers::title(main_server(recorded)));
     let mut sections = vec![
-        section("results", "Results", results(recorded, &further)),
+        in_answer(in_full(section("over-time", "Over time", over_time))),
+        in_answer(section("results", "Results", results(recorded, &further))),
         load_hosts::section_of(recorded, recorded.samples.is_some()),
-        in_full(section("over-time", "Over time", over_time)),
-        in_full(section(
-            "distribution",
-            "Distribution of latency",
-            percentiles(recorded),
-        )),
+        in_full(section("distribution", "Distribution of latency", distribution)),
         statements(recorded),
         in_full(section("server", of_main, server(recorded))),
     ];
@@ -60,7 +59,7 @@ pub(super) fn name(recorded: &Recorded) -> String {
 /// A run among others, folded: its load over time. `number` tells it from the others.
 pub(super) fn folded(recorded: &Recorded, number: usize) -> Section {
     let mut blocks = vec![paragraph(in_words(recorded))];
-    blocks.extend(over_time(recorded, &format!("run-{number}"), false));
+    blocks.extend(over_time(recorded, &format!("run-{number}")));
     let dips = recorded.analysis.as_ref().map(results::dips);
     blocks.extend(dips.and_then(table));
     let of_servers = servers::tables(recorded, &recorded.run.servers());
@@ -199,8 +198,8 @@ fn dips_in_all(analysis: &Analysis) -> Option<String> {
     (!analysis.dips.is_empty()).then(|| format!("{dips} of {} s in all{every}.", decimal(lost_s, 0)))
 }
 
-/// The figures of the load over time; heat maps only where there is room for them.
-fn over_time(recorded: &Recorded, prefix: &str, heat_maps: bool) -> Vec<Block> {
+/// The figures of the load over time.
+fn over_time(recorded: &Recorded, prefix: &str) -> Vec<Block> {
     let annotations = &recorded.annotations;
     let mut blocks = Vec::new();
     blocks.extend(figure(
@@ -209,10 +208,6 @@ fn over_time(recorded: &Recorded, prefix: &str, heat_maps: bool) -> Vec<Block> {
     blocks.extend(figure(
         recorded.latency.figure(&format!("{prefix}-latency"), annotations),
     ));
-    if heat_maps {
-        let maps = recorded.latency.heat_maps(&format!("{prefix}-heat"), annotations);
-        blocks.extend(maps.into_iter().map(Block::Figure));
-    }
     if blocks.is_empty() {
         blocks.push(paragraph(
             "No complete interval was recorded, so there is nothing to show over time.",

@@ -1,7 +1,7 @@
 //! The part of a report that says which of several factors matter.
 
 use super::model::{BarSeries, Bars, Column, Detail, Figure, FigureData, Section, Table, Value};
-use super::parts::{figure, in_full, paragraph, section, table};
+use super::parts::{figure, in_answer, in_full, paragraph, section, table};
 use super::table::{number, text, words};
 use crate::answer::{by_size, matters, name};
 use crate::figures::one_line;
@@ -33,7 +33,7 @@ fn section_of(screen: &Screen) -> Section {
         .into_iter()
         .chain(table(effects(screen)))
         .chain([paragraph(HOW)]);
-    let mut effects = section("screen", "Factors", blocks.collect());
+    let mut effects = in_answer(section("screen", "Factors", blocks.collect()));
     let pairs = in_full(section(
         "screen-pairs",
         "Pairs",

@@ -1,6 +1,6 @@
 //! Documents of whole campaigns, and of what is left of damaged ones.
 
-use super::model::{Figure, FigureData, Section, Sweep, Value};
+use super::model::{Figure, FigureData, Part, Section, Sweep, Value};
 use super::*;
 use crate::fixture::{staged, two_workloads, write_archive};
 use crate::html;
@@ -203,6 +203,28 @@ fn a_sweep_with_knee_and_ratios() {
 }
 
 /// The table "cells" of a document, row by row as text.
+/// A picture, the table, what both rest on, and how it was measured.
+#[test]
+fn chapters_stand_in_the_order_of_what_they_are_good_for() {
+    let archive = tempfile::tempdir().unwrap();
+    write_archive(archive.path());
+    for campaign in read(archive.path()) {
+        for detail in [Detail::Brief, Detail::Full] {
+            let document = of_campaign(&campaign, detail);
+            assert!(document.sections.is_sorted_by_key(|section| section.part));
+            let ids: Vec<&str> = document.sections.iter().map(|section| section.id.as_str()).collect();
+            let place = |id: &str| ids.iter().position(|other| *other == id);
+            assert!(place("factors") < place("cells") || place("cells").is_none(), "{ids:?}");
+            assert!(
+                place("over-time") < place("results") || place("results").is_none(),
+                "{ids:?}"
+            );
+            assert!(place("runs") <= place("each-run") || detail == Detail::Brief, "{ids:?}");
+            assert_eq!(document.sections.last().map(|section| section.part), Some(Part::Setup));
+        }
+    }
+}
+
 fn cell_table(document: &Document) -> (Vec<&str>, Vec<Vec<String>>) {
     let section = document.sections.iter().find(|section| section.id == "cells").unwrap();
     let mut tables = section.blocks.iter().filter_map(|block| match block {

@@ -1,7 +1,7 @@
 //! The part of a report that says what variants measured in turn say about each other.
 
 use super::model::{Figure, FigureData, Lane, Mark, MarkKind, Section, Series, Span, SpanKind, Table, Timeline, Value};
-use super::parts::{figure, paragraph, section, table};
+use super::parts::{figure, in_answer, paragraph, section, table};
 use super::series::significant;
 use super::table::{number, text, words};
 use crate::answer::{change as signed, name, names};
@@ -45,12 +45,12 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
             names.each_ref().map(String::as_str),
             variant,
         );
-        table(ratios(one, &names)).into_iter().chain(figure(course))
+        figure(course).into_iter().chain(table(ratios(one, &names)))
     });
     let several = (!versus.further.is_empty()).then(|| paragraph(SEVERAL));
     let notes = versus.notes.iter().map(paragraph);
     let blocks = each.chain(notes).chain([paragraph(how(campaign))]).chain(several);
-    section("versus", "Verdict", blocks.collect())
+    in_answer(section("versus", "Verdict", blocks.collect()))
 }
 
 /// What intervals of several variants are.

@@ -7,6 +7,7 @@
 mod view;
 
 use crate::document::model::Document;
+use crate::figures::counted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -71,10 +72,12 @@ pub fn page(document: &Document) -> Result<String, HtmlError> {
     environment.add_filter("cell", view::cell);
     environment.add_template("report.html", include_str!("report.html"))?;
     let (document, figures) = view::split(document);
+    let cautions = document.warnings.len() as u64;
     let page = environment.get_template("report.html")?;
     Ok(page.render(context! {
         document => Value::from(Serde(&document)),
         figures => pack(&figures)?,
+        cautions => (cautions > 0).then(|| counted(cautions, "caution")),
         policy => security_policy(),
         style => STYLE,
         script => SCRIPT.as_str(),
@@ -94,7 +97,7 @@ fn pack(figures: &view::Figures) -> Result<String, HtmlError> {
 mod tests {
     use super::*;
     use crate::document::model::{
-        Block, Caution, Column, Figure, FigureData, Headline, Section, Table, Timeline, Value,
+        Block, Caution, Column, Definition, Figure, FigureData, Headline, Part, Section, Table, Timeline, Value,
     };
 
     const HOSTILE: &str = "<img src=x onerror=alert(1)> </script><script>alert(2)</script> \" ' & ]]>";
@@ -178,6 +181,48 @@ mod tests {
         // table.
         assert!(page.matches(escaped).count() >= 20, "{page}");
         assert!(page.contains("12,346"), "{page}");
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_cautions_are_folded_after_the_evidence() {
+        let section = |id: &str, part| Section {
+            id: id.to_owned(),
+            part,
+            cautions: vec![format!("mind {id}")],
+            ..Section::default()
+        };
+        let caution = |text: &str| Caution {
+            text: text.to_owned(),
+            ..Caution::default()
+        };
+        let document = Document {
+            answer: Some("It is faster.".to_owned()),
+            warnings: ["It failed.", "It is short.", "It is noisy."].map(caution).into(),
+            sections: vec![
+                section("picture", Part::Answer),
+                section("each-run", Part::Evidence),
+                section("environment", Part::Setup),
+            ],
+            definitions: vec![Definition::default()],
+            ..Document::default()
+        };
+        let page = own(&page(&document).unwrap());
+        let order = [
+            "It is faster.",
+            "<section id=\"picture\"",
+            "mind picture",
+            "<section id=\"each-run\"",
+            "<details class=\"warnings\" id=\"cautions\">",
+            "<h2>3 cautions</h2><span class=\"gravest\">; the gravest: It failed.</span></summary>",
+            "It is noisy.",
+            "<section id=\"environment\"",
+            "<section id=\"definitions\"",
+        ];
+        let places: Vec<_> = order.iter().map(|text| page.find(text)).collect();
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{places:?} {page}"
+        );
     }
 
     #[cfg(feature = "charts")]

@@ -1,7 +1,10 @@
 //! What the template sees: the document without the data of its figures, which the page carries apart.
 
-use crate::document::model::{Block, Document, Figure, FigureData, Section, Timeline};
+use crate::document::model::{
+    Bars, Block, Document, Figure, FigureData, HeatMap, Matrix, Percentiles, Section, Sweep, Timeline,
+};
 use crate::figures::in_unit;
+use minijinja::HtmlEscape;
 use minijinja::value::ValueKind;
 use std::collections::BTreeMap;
 
@@ -39,7 +42,7 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
                 id: figure.id.clone(),
                 title: figure.title.clone(),
                 caption: figure.caption.clone(),
-                data: FigureData::Timeline(Timeline::default()),
+                data: emptied(&figure.data),
                 table: figure.table.clone(),
             })
         }
@@ -51,6 +54,8 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
         title: section.title.clone(),
         folded: section.folded,
         detail: section.detail,
+        part: section.part,
+        cautions: section.cautions.clone(),
         blocks,
         sections: section
             .sections
@@ -60,8 +65,32 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
     }
 }
 
-/// A value of a table as people read it: numbers as figures with this unit are written, nothing as a dash.
-pub(super) fn cell(value: minijinja::Value, unit: &str) -> String {
+/// A figure of the same kind, with nothing in it.
+fn emptied(data: &FigureData) -> FigureData {
+    match data {
+        FigureData::Timeline(_) => FigureData::Timeline(Timeline::default()),
+        FigureData::HeatMap(_) => FigureData::HeatMap(HeatMap::default()),
+        FigureData::Percentiles(_) => FigureData::Percentiles(Percentiles::default()),
+        FigureData::Sweep(_) => FigureData::Sweep(Sweep::default()),
+        FigureData::Bars(_) => FigureData::Bars(Bars::default()),
+        FigureData::Matrix(_) => FigureData::Matrix(Matrix::default()),
+    }
+}
+
+/// A value of a table as people read it: numbers as figures with this unit are written, nothing as a dash. Where there
+/// is no room, names may be broken between the words that they consist of.
+pub(super) fn cell(value: minijinja::Value, unit: &str) -> minijinja::Value {
+    let is_number = value.kind() == ValueKind::Number;
+    let text = readable(value, unit);
+    if is_number {
+        return text.into();
+    }
+    let parts = text.split_inclusive(['=', '_', '-', '/', ',', '.']);
+    let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
+    minijinja::Value::from_safe_string(parts.join("<wbr>"))
+}
+
+fn readable(value: minijinja::Value, unit: &str) -> String {
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => "–".to_owned(),
         ValueKind::Number => f64::try_from(value).map_or_else(|_| "–".to_owned(), |number| in_unit(number, unit)),
@@ -75,8 +104,15 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_a_dash() {
-        assert_eq!(cell(minijinja::Value::from(()), ""), "–");
-        assert_eq!(cell(minijinja::Value::from("<b>"), ""), "<b>");
-        assert_eq!(cell(minijinja::Value::from(2_500.0), "ms"), "2,500");
+        assert_eq!(readable(minijinja::Value::from(()), ""), "–");
+        assert_eq!(readable(minijinja::Value::from("<b>"), ""), "<b>");
+        assert_eq!(readable(minijinja::Value::from(2_500.0), "ms"), "2,500");
+    }
+
+    #[test]
+    fn names_may_be_broken_between_their_words() {
+        let name = cell(minijinja::Value::from("001-full_page=<on>"), "");
+        assert!(name.is_safe());
+        assert_eq!(name.to_string(), "001-<wbr>full_<wbr>page=<wbr>&lt;on&gt;");
     }
 }

@@ -1,7 +1,7 @@
 //! A document as Markdown, for a repository or a blog: text, tables, and pictures that lie beside it.
 
-use crate::document::model::{Block, Document, Section, Table, Value};
-use crate::figures::in_unit;
+use crate::document::model::{Block, Document, Part, Section, Table, Value};
+use crate::figures::{counted, in_unit};
 use std::fmt::Write;
 
 /// The paper of `document`. `picture` gives the address of a figure's picture by its id, relative to the paper;
@@ -36,20 +36,28 @@ pub fn paper(document: &Document, picture: impl Fn(&str) -> Option<String>) -> S
             ),
         );
     }
+    let (setup, answered): (Vec<_>, Vec<_>) = document
+        .sections
+        .iter()
+        .partition(|section| section.part == Part::Setup);
+    for section in answered {
+        chapter(&mut paper, section, 2, &picture);
+    }
     if !document.warnings.is_empty() {
-        paper.push_str("> **Keep in mind**\n>\n");
+        let all = counted(document.warnings.len() as u64, "caution");
+        // Writing to a String cannot fail.
+        let _ = writeln!(paper, "> **Keep in mind: {all}, the gravest first**\n>");
         for warning in &document.warnings {
             let of = if warning.subject.is_empty() {
                 String::new()
             } else {
                 format!("{}: ", text(&warning.subject))
             };
-            // Writing to a String cannot fail.
             let _ = writeln!(paper, "> - {of}{}", text(&warning.text));
         }
         paper.push('\n');
     }
-    for section in &document.sections {
+    for section in setup {
         chapter(&mut paper, section, 2, &picture);
     }
     if !document.definitions.is_empty() {
@@ -107,6 +115,9 @@ fn chapter(paper: &mut String, section: &Section, level: usize, picture: &impl F
                 }
             },
         }
+    }
+    for caution in &section.cautions {
+        paragraph(paper, &format!("> {}", text(caution)));
     }
     for section in &section.sections {
         chapter(paper, section, level + 1, picture);

@@ -14,7 +14,7 @@ fn a_run_in_every_form() {
     let page = fs::read_to_string(desk.path().join(said.trim().trim_start_matches("The report is "))).unwrap();
     assert!(page.contains("&lt;b&gt;") && !page.contains("as \"</script>"), "{said}");
     assert!(
-        page.contains("Keep in mind"),
+        page.contains("<details class=\"warnings\" id=\"cautions\">"),
         "a run of two seconds is too short to be steady"
     );
 

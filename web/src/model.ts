@@ -198,6 +198,22 @@ unit: string,
  */
 numeric: boolean,
 /**
+ * Whether it holds the ends of an interval around the column before; forms for people put them into its cells.
+ */
+interval: boolean,
+/**
+ * How many significant digits are shown, with zeros at the end; `null`: as many as others have.
+ */
+digits: number | null,
+/**
+ * The rows, from 0, whose value is the best of those that it is to be compared with.
+ */
+best: Array<number>,
+/**
+ * Those whose value is the worst of them.
+ */
+worst: Array<number>,
+/**
  * Who wants to know it.
  */
 detail: Detail, };
@@ -421,6 +437,11 @@ counts: Array<Array<number>>, };
  */
 export type Percentiles = {
 /**
+ * The least and the greatest value of all panels that are to be compared with this one, so that their axes are
+ * the same; `null` if there is no other.
+ */
+reach: [number, number] | null,
+/**
  * The curves.
  */
 curves: Array<Curve>, };
@@ -480,6 +501,11 @@ unit: string,
  */
 log: boolean,
 /**
+ * The least and the greatest value of all panels that are to be compared with this one, so that their axes are
+ * the same; `null` if there is no other.
+ */
+reach: [number, number] | null,
+/**
  * The lines, for example one per system.
  */
 lines: Array<SweepLine>, };
@@ -534,6 +560,15 @@ title: string,
  * Its unit.
  */
 unit: string,
+/**
+ * The least and the greatest value of all panels that are to be compared with this one, so that their axes are
+ * the same; `null` if there is no other.
+ */
+reach: [number, number] | null,
+/**
+ * What schedules asked for, if that is the same in all groups: no bar can be much higher.
+ */
+asked: number | null,
 /**
  * What each group of bars is of.
  */

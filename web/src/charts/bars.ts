@@ -31,7 +31,7 @@ export function bars(data: Bars, frame: Frame): Drawing {
   const longest = Math.max(0, ...data.categories.map((category) => textWidth(category, SMALL)));
   const left = isUpright ? LEFT : Math.min(longest + 12, frame.width * 0.45);
   const panel: Panel = {
-    heading: withUnit(data.title, data.unit),
+    heading: withUnit(data.title, data.unit) + (data.asked === null ? "" : `, dashed: ${labelOf(data.asked, data.unit)} asked for`),
     legend: data.series.map(({ name }) => ({ series: name, name })),
     drawn: "areas",
     labels: isUpright ? 8 : 0,
@@ -62,6 +62,7 @@ export function bars(data: Bars, frame: Frame): Drawing {
     series: [
       ...data.series.map((series, index) => barSeries(series, index, thickness, theme)),
       ...data.series.map((series, index) => ends(series, index, data, thickness, isUpright, theme)),
+      asked(data, isUpright, theme),
     ],
     ...tooltip(frame, "axis", readout),
   };
@@ -90,6 +91,8 @@ function labelOf(value: number | null, unit: string): string {
 }
 
 function* extremes(data: Bars): Generator<number> {
+  yield* data.reach ?? [];
+  if (data.asked !== null) yield data.asked;
   for (const { values, low, high } of data.series) {
     for (const value of [...values, ...low, ...high]) if (value !== null) yield value;
   }
@@ -137,6 +140,15 @@ function ends(series: BarSeries, index: number, data: Bars, thickness: number, i
       return [...edges, ...strokes.map((points) => line(points, theme.text, 1.25)), label];
     }),
   );
+}
+
+/** A line across all bars at what schedules asked for; the heading says so. */
+function asked({ asked }: Bars, isUpright: boolean, theme: Theme): CustomSeriesOption {
+  return painter({ id: "asked", panel: 0, z: 2, clip: false }, ({ x, y, width, height, atX, atY }) => {
+    if (asked === null) return [];
+    const at = isUpright ? atY(asked) : atX(asked);
+    return [line(isUpright ? [[x, at], [x + width, at]] : [[at, y], [at, y + height]], theme.text, 1, [5, 3])];
+  });
 }
 
 function barsReadout(data: Bars, theme: Theme): Readout {

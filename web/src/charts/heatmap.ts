@@ -7,7 +7,7 @@ import type { Drawing, Frame } from "./frame";
 import { SLIDER, timeZoom, tooltip } from "./interaction";
 import { SMALL, type Theme } from "./look";
 import { painter, rect, text, tiles, type Area, type Shape, type Tile } from "./painter";
-import { stack, type Panel } from "./panels";
+import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { textWidth } from "./text";
 import { clock, logScale, number, quantity, type Scale } from "./units";
@@ -19,7 +19,7 @@ const MOST_ROWS = 12;
 export function heatMap(data: HeatMap, frame: Frame): Drawing {
   const { theme } = frame;
   const margin = { left: gutter(frame.width), right: RIGHT };
-  const panel: Panel = { heading: "Latency", legend: [], drawn: "areas", labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
+  const panel: Panel = { heading: withUnit("Latency", "", true), legend: [], drawn: "areas", labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
   const layout = stack([panel], frame, margin, TIME_BELOW + (frame.interactive ? SLIDER : 0));
   const end_s = Math.max(data.end_s, data.start_s + 1);
   const shades = shadesOf(data, theme);

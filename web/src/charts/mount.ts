@@ -8,16 +8,16 @@ import type { FigureData } from "../model";
 import { currentTheme, onThemeChange } from "../page/theme";
 import { draw } from "./draw";
 import { init, type EChartsType } from "./echarts";
-import type { Drawing } from "./frame";
+import type { Drawing, Frame } from "./frame";
 import { linkTime } from "./link";
 import { THEMES } from "./look";
 
 use([AxisPointerComponent, CanvasRenderer, DataZoomInsideComponent, DataZoomSliderComponent, ToolboxComponent, TooltipComponent]);
 
-/** The width of a figure on a sheet of A4 with the margins of style.css. */
-const PRINT_WIDTH = 680;
-/** The width of one of two beside each other, which style.css makes smaller by its `zoom`. */
-const SMALL_PRINT_WIDTH = 460;
+/** The width of a figure on a sheet of A4, and of one of two beside each other: by the margins and the `zoom` of style.css. */
+const PRINT_WIDTH = 950;
+const SMALL_PRINT_WIDTH = 464;
+const BARS_PRINT_WIDTH = 306;
 
 /** A figure in a page. */
 export interface FigureHandle {
@@ -53,7 +53,7 @@ function print(begins: boolean): void {
 
 /** Draws a figure into an element, which gets the height that the figure needs. */
 export function mountFigure(element: HTMLElement, figureId: string, data: FigureData): FigureHandle {
-  const printWidth = element.closest(".small") === null ? PRINT_WIDTH : SMALL_PRINT_WIDTH;
+  const printWidth = element.closest(".small") === null ? PRINT_WIDTH : data.kind === "bars" ? BARS_PRINT_WIDTH : SMALL_PRINT_WIDTH;
   let figure = data;
   let chart: EChartsType | undefined;
   let drawing: Drawing | undefined;
@@ -64,7 +64,9 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
     const width = isPrinting ? printWidth : element.clientWidth;
     if (width === 0) return;
     const theme = isPrinting ? "print" : currentTheme();
-    drawing = draw(figure, { width, theme: THEMES[theme], interactive: !isPrinting });
+    const frame = { width, theme: THEMES[theme], interactive: !isPrinting };
+    drawing = draw(figure, frame);
+    if (isPrinting) drawing = flattened(figure, frame, drawing);
     element.style.height = `${drawing.height}px`;
     if (chart === undefined) {
       // Text stays sharp on paper as SVG; on screens canvases are faster with many points.
@@ -116,6 +118,16 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
       hide();
     },
   };
+}
+
+/** A figure for paper: no higher than it must be to be read, where its panels may be of any height. */
+function flattened(figure: FigureData, frame: Frame, drawing: Drawing): Drawing {
+  const further = list(drawing.option.grid).length - 1;
+  const first = figure.kind === "percentiles" ? 280 : figure.kind === "bars" ? 240 : 180;
+  const most = frame.width === PRINT_WIDTH ? 310 + 110 * further : first + 45 * further;
+  const isUpright = figure.kind === "bars" && list(drawing.option.xAxis).some(({ type }) => type === "category");
+  const mayBe = isUpright || ["timeline", "sweep", "percentiles"].includes(figure.kind);
+  return mayBe && drawing.height > most ? draw(figure, { ...frame, height: most }) : drawing;
 }
 
 /** What ECharts' parts are called, and how many there are: as long as it is the same, new data can be merged. */

@@ -82,9 +82,11 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
   return layout;
 }
 
-/** A heading with its unit, unless the numbers of the axis carry it. */
-export function withUnit(title: string, unit: string): string {
-  return unit === "" || unit === title.toLowerCase() || carriesUnit(unit) ? title : `${title} (${unit})`;
+/** A heading with its unit, unless the numbers of the axis carry it, and with "log" if the axis is logarithmic. */
+export function withUnit(title: string, unit: string, log = false): string {
+  const shown = unit === "" || unit === title.toLowerCase() || carriesUnit(unit) ? [] : [unit];
+  const said = [...shown, ...(log ? ["log"] : [])].join(", ");
+  return said === "" ? title : `${title} (${said})`;
 }
 
 /** The title of the whole figure, where it has one, and the height that it takes. */

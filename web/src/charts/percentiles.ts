@@ -6,7 +6,7 @@ import type { LineSeriesOption, Option, Axis } from "./echarts";
 import type { Drawing, Frame } from "./frame";
 import { tooltip } from "./interaction";
 import { FONT, seriesLook, SMALL, type Theme } from "./look";
-import { stack, type Panel } from "./panels";
+import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { textWidth } from "./text";
 import { logScale, quantity } from "./units";
@@ -21,10 +21,10 @@ const TICKS = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999, 99.99999];
 export function percentiles(data: Percentiles, frame: Frame): Drawing {
   const { theme } = frame;
   const names = data.curves.map((curve) => ({ series: curve.name, name: curve.baseline ? `${curve.name} (baseline)` : curve.name }));
-  const panel: Panel = { heading: "Latency", legend: names, drawn: "lines", labels: 0, height: HEIGHT };
+  const panel: Panel = { heading: withUnit("Latency", "", true), legend: names, drawn: "lines", labels: 0, height: HEIGHT };
   const layout = stack([panel], frame, { left: LEFT, right: RIGHT }, BELOW);
   const end = Math.max(1, ...data.curves.flatMap((curve) => curve.percentile.map(nines)));
-  const latencies = data.curves.flatMap((curve) => curve.latency_us);
+  const latencies = [...(data.reach ?? []), ...data.curves.flatMap((curve) => curve.latency_us)];
   const readout = percentileReadout(data, theme);
   const option: Option = {
     animation: false,

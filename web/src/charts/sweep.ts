@@ -25,7 +25,7 @@ export function sweep(data: Sweep, frame: Frame): Drawing {
   const { theme } = frame;
   const names = [...new Set(data.panels.flatMap((panel) => panel.lines.map(({ name }) => name)))];
   const panels = data.panels.map((panel, index): Panel => ({
-    heading: withUnit(panel.title, panel.unit),
+    heading: withUnit(panel.title, panel.unit, panel.log),
     // A line looks the same in every panel, so one legend does.
     legend: index === 0 ? names.map((name) => ({ series: name, name })) : [],
     drawn: "points",
@@ -95,7 +95,7 @@ function factorAxis(data: Sweep, index: number, frame: Frame): Axis {
     minorTick: { show: false },
     axisPointer: { snap: true, lineStyle: { color: theme.muted, width: 1 }, label: { show: false } },
     ...(isLast
-      ? { name: data.factor, nameLocation: "middle", nameGap: 24, nameTextStyle: { color: theme.muted, fontFamily: FONT, fontSize: SMALL } }
+      ? { name: withUnit(data.factor, "", isLog), nameLocation: "middle", nameGap: 24, nameTextStyle: { color: theme.muted, fontFamily: FONT, fontSize: SMALL } }
       : {}),
   };
 }
@@ -112,6 +112,7 @@ function ticksWithRoom(levels: number[], place: (level: number) => number): numb
 }
 
 function* extremes(panel: SweepPanel): Generator<number> {
+  yield* panel.reach ?? [];
   for (const { points } of panel.lines) {
     for (const { value, low, high } of points) {
       yield value;

@@ -21,7 +21,7 @@ export function timeline(data: Timeline, frame: Frame): Drawing {
   const rows = eventRows(data.marks);
   const labelRows = Math.min(2, data.spans.filter((span) => span.label !== "").length);
   const panels = data.lanes.map((lane, index): Panel => ({
-    heading: withUnit(lane.title, lane.unit),
+    heading: withUnit(lane.title, lane.unit, lane.log),
     legend: lane.series.map((series) => ({ series: seriesName(lane, series), name: series.name })),
     drawn: lane.stacked ? "areas" : "lines",
     labels: index === 0 ? labelRows * LABEL_ROW : 0,

@@ -1,8 +1,9 @@
 //! What was done around the load of a run: how its data was made ready, which checks it passed, and the rows that its
 //! experiment keeps.
 
-use super::model::{Block, Section, Table, Value};
-use super::parts::{code, in_full, in_setup, paragraph, section, table};
+use super::cautions::Cautions;
+use super::model::{Block, Caution, Section, Table, Value};
+use super::parts::{code, in_full, in_setup, list, paragraph, section, table};
 use super::table::{RUN, exactly, number, text, value, with_details, words};
 use crate::figures::{count, counted, one_line};
 use dyno_archive::plan::When;
@@ -68,7 +69,7 @@ pub(super) fn together(runs: &[(String, &Run)]) -> Vec<Section> {
         in_setup(in_full(section(
             "preparation",
             "Preparation",
-            table(steps(named())).into_iter().collect(),
+            list(origins(runs)).into_iter().chain(table(steps(named()))).collect(),
         ))),
         in_full(Section {
             sections: outputs,
@@ -93,6 +94,18 @@ pub(super) fn preparation(run: &Run) -> Vec<Block> {
         .collect()
 }
 
+/// Where the data of several runs came from, each place once.
+fn origins(runs: &[(String, &Run)]) -> Vec<String> {
+    let mut origins = Cautions::default();
+    for (name, run) in runs {
+        origins.events(name, preparation_of(run).and_then(Preparation::origin));
+    }
+    let origins = origins.all().into_iter();
+    origins
+        .map(|Caution { subject, text, .. }| format!("{subject}: {text}"))
+        .collect()
+}
+
 /// A column for the name of the run, if there are several.
 fn of_runs<'a>(runs: &[(Option<&'a str>, &'a Run)]) -> Option<super::model::Column> {
     runs.iter().any(|(name, _)| name.is_some()).then(|| text(RUN))
@@ -112,16 +125,8 @@ fn steps<'a>(runs: impl Iterator<Item = (Option<&'a str>, &'a Run)>) -> Table {
         ]
         .map(|(name, unit)| number(name, unit)),
     );
-    let several = !runs.iter().all(|(name, _)| name.is_none());
     let rows = runs.iter().flat_map(|(name, run)| {
         let preparation = preparation_of(run);
-        let origin = preparation.filter(|_| several).and_then(Preparation::origin);
-        let origin = origin.map(|origin| {
-            let mut row: Vec<Value> = name.iter().map(|name| words(*name)).collect();
-            row.push(words(one_line(origin.trim_end_matches('.'))));
-            row.extend([const { Value::Nothing(()) }; 5]);
-            row
-        });
         let steps = preparation.map_or(&[][..], |preparation| &preparation.steps);
         let steps = steps.iter().map(|step| {
             let mut row: Vec<Value> = name.iter().map(|name| words(*name)).collect();
@@ -133,7 +138,7 @@ fn steps<'a>(runs: impl Iterator<Item = (Option<&'a str>, &'a Run)>) -> Table {
             row.push(value(step.bytes_per_s().map(|rate| rate / MB)));
             row
         });
-        origin.into_iter().chain(steps).collect::<Vec<_>>()
+        steps.collect::<Vec<_>>()
     });
     Table {
         caption: "Before the load".to_owned(),

@@ -8,7 +8,7 @@ use crate::figures::{Greatest, one_line, rounded};
 
 /// The figure of `measures`, which have the same unit, by the levels of the axis of `facet`: a bar for each of its
 /// lines, or of several measures of one line a bar for each. `None` of nothing.
-pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Option<Figure> {
+pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure], reach: Option<[f64; 2]>) -> Option<Figure> {
     let first = measures.first()?;
     let axis = &facet.axis;
     let of = if facet.name.is_empty() {
@@ -34,10 +34,23 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Option<F
         data: FigureData::Bars(Bars {
             title,
             unit: first.unit.to_owned(),
+            reach,
+            asked: asked(facet, first),
             categories: axis.levels.iter().map(|level| one_line(level)).collect(),
             series,
         }),
     })
+}
+
+/// What schedules asked for, if that is the same in all cells.
+fn asked(facet: &Facet, measure: &Measure) -> Option<f64> {
+    let mut asked = facet
+        .lines
+        .iter()
+        .flat_map(|(_, cells)| cells)
+        .map(|(_, cell)| measure.asked(cell));
+    let first = asked.next()??;
+    asked.all(|other| other == Some(first)).then(|| rounded(first))
 }
 
 /// Which bar is the highest.
@@ -59,7 +72,7 @@ fn caption(facet: &Facet, measure: &Measure, series: &[BarSeries]) -> String {
         format!("Highest: {value} with {axis} = {}{bar}{more}.", one_line(level))
     });
     let whiskers = if series.iter().any(|bars| !bars.low.is_empty()) {
-        " Whiskers span the runs, from the lowest to the highest."
+        " Whiskers: lowest and highest run."
     } else {
         ""
     };

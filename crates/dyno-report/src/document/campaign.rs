@@ -1,6 +1,6 @@
 //! The sections about all runs of one or several campaigns together.
 
-use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves};
+use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves, with_the_same_axis};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
@@ -15,7 +15,7 @@ use crate::campaign::ratio::ratio_of;
 use crate::campaign::whose::of_workload;
 use crate::campaign::{columns, knee_words, knees_by_column, ordered, rows_of};
 use crate::completion::seconds;
-use crate::figures::{Greatest, counted, decimal, one_line, rate};
+use crate::figures::{Greatest, counted, decimal, one_line, rate, rounded};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::{Campaign, LatencyCounts, RunState};
 use dyno_stats::Outcome;
@@ -263,11 +263,7 @@ impl<'a> Together<'a> {
                 self.matrix().into_iter().collect(),
             )),
             in_answer(section("cells", "Results", cells)),
-            section(
-                "distribution",
-                "Distribution of latency",
-                self.percentiles().into_iter().collect(),
-            ),
+            section("distribution", "Distribution of latency", self.percentiles()),
             section(
                 "together",
                 "Over time, side by side",
@@ -321,9 +317,11 @@ impl<'a> Together<'a> {
         for measures in groups {
             let Some(first) = measures.first() else { continue };
             let cells: Vec<&Cell> = self.cells.iter().filter(|cell| first.value(cell).is_some()).collect();
-            for (number, facet) in facets(&cells, &self.factors, &self.baseline).iter().enumerate() {
+            let facets = facets(&cells, &self.factors, &self.baseline);
+            let reach = |measure: &Measure| reach(&facets, measures.iter().filter(|other| other.is_like(measure)));
+            for (number, facet) in facets.iter().enumerate() {
                 let id = format!("{}-{}", first.id, number + 1);
-                blocks.extend(charts_of(&id, facet, &measures));
+                blocks.extend(charts_of(&id, facet, &measures, &reach));
             }
         }
         blocks
@@ -337,10 +335,10 @@ impl<'a> Together<'a> {
         figure(matrix::figure("ratios", &self.cells, &self.varied(), &self.baseline))
     }
 
-    /// Percentile curves of cells and their workloads, the baseline among them.
-    fn percentiles(&self) -> Option<Block> {
-        let several = self.cells.iter().any(|cell| cell.workloads.len() > 1);
-        let mut curves: IndexMap<String, (bool, Vec<&LatencyCounts>)> = IndexMap::new();
+    /// Percentile curves of cells, the baseline among them; of several workloads a figure for each.
+    fn percentiles(&self) -> Vec<Block> {
+        type Curves<'c> = IndexMap<String, (bool, Vec<&'c LatencyCounts>)>;
+        let mut workloads: IndexMap<&str, Curves> = IndexMap::new();
         for (levels, recorded) in self
             .recorded
             .iter()
@@ -352,26 +350,33 @@ impl<'a> Together<'a> {
                     .iter()
                     .all(|(factor, level)| levels.get(factor) == Some(level));
             for (workload, counts) in recorded.latency.measured() {
-                let cell = self.name_of_levels(levels);
-                let name = match several {
-                    true if cell.is_empty() => workload.to_owned(),
-                    true => format!("{workload}, {cell}"),
-                    false => cell,
-                };
-                let (_, runs) = curves.entry(name).or_insert_with(|| (is_baseline, Vec::new()));
+                let curves = workloads.entry(workload).or_default();
+                let new = || (is_baseline, Vec::new());
+                let (_, runs) = curves.entry(self.name_of_levels(levels)).or_insert_with(new);
                 runs.push(counts);
             }
         }
-        if curves.len() > MOST_CURVES {
-            return None;
-        }
-        let curves = curves
-            .into_iter()
-            .map(|(name, (baseline, runs))| (name, baseline, runs));
-        let subject = if several { "each workload and cell" } else { "each cell" };
+        let several = workloads.len() > 1;
         let staged = self.cells.iter().any(Cell::is_staged);
-        let subject = format!("{subject}{}", if staged { OVER_STAGES } else { "" });
-        figure(percentile_curves("percentiles", &subject, OVER_RUNS, curves))
+        let over = if staged { OVER_STAGES } else { "" };
+        let figures = workloads
+            .into_iter()
+            .zip(1..)
+            .filter_map(|((workload, curves), number)| {
+                let (id, subject) = match several {
+                    true => (format!("percentiles-{number}"), format!("each cell{over}, {workload}")),
+                    false => ("percentiles".to_owned(), format!("each cell{over}")),
+                };
+                let few = curves.len() <= MOST_CURVES;
+                let curves = curves
+                    .into_iter()
+                    .map(|(name, (baseline, runs))| (name, baseline, runs));
+                few.then(|| percentile_curves(&id, &subject, OVER_RUNS, curves))
+                    .flatten()
+            });
+        let mut figures: Vec<Figure> = figures.collect();
+        with_the_same_axis(&mut figures);
+        figures.into_iter().map(Block::Figure).collect()
     }
 
     /// The throughput of the first complete run of each cell in one chart, if they are few.
@@ -387,10 +392,12 @@ impl<'a> Together<'a> {
         if !(2..=MOST_CURVES).contains(&first.len()) {
             return None;
         }
-        let lines = first
-            .iter()
-            .flat_map(|(name, recorded)| recorded.throughput.lines(name));
-        let series: Vec<Series> = lines.collect();
+        let mut workloads: IndexMap<&str, Vec<Series>> = IndexMap::new();
+        for (name, recorded) in &first {
+            for (workload, line) in recorded.throughput.lines(name) {
+                workloads.entry(workload).or_default().push(line);
+            }
+        }
         let end_s = first
             .values()
             .map(|recorded| recorded.annotations.end_s())
@@ -415,22 +422,28 @@ impl<'a> Together<'a> {
             ],
             rows: rows.collect(),
         };
-        let lane = Lane {
-            id: "throughput".to_owned(),
-            title: "Throughput".to_owned(),
+        let several = workloads.len() > 1;
+        let lanes = workloads.into_iter().zip(1..).map(|((workload, series), number)| Lane {
+            id: if several {
+                format!("throughput-{number}")
+            } else {
+                "throughput".to_owned()
+            },
+            title: of_workload("Throughput", Some(workload).filter(|_| several)),
             unit: "TPS".to_owned(),
             series,
             ..Lane::default()
-        };
+        });
+        let lanes: Vec<Lane> = lanes.collect();
         let annotations = super::Annotations::new("side-by-side", 1.0, end_s);
-        (!lane.series.is_empty()).then(|| {
+        (!lanes.is_empty()).then(|| {
             Block::Figure(Figure {
                 id: "side-by-side".to_owned(),
                 title: "Throughput over time, the first run of each cell".to_owned(),
                 caption:
                     "Times count from the start of each load, warm-up included; the runs were made one after the other."
                         .to_owned(),
-                data: FigureData::Timeline(annotations.timeline(vec![lane])),
+                data: FigureData::Timeline(annotations.timeline(lanes)),
                 table: Some(table),
             })
         })
@@ -439,7 +452,12 @@ impl<'a> Together<'a> {
 
 /// A chart of each facet: a sweep of all measures where there are numbers along the axis, bars of each where there
 /// are names.
-fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
+fn charts_of(
+    id: &str,
+    facet: &Facet,
+    measures: &[Measure],
+    reach: &dyn Fn(&Measure) -> Option<[f64; 2]>,
+) -> Vec<Block> {
     let known: Vec<&Measure> = measures
         .iter()
         .filter(|measure| {
@@ -451,10 +469,11 @@ fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
         })
         .collect();
     if facet.axis.is_numeric() {
-        return vec![Block::Figure(sweep::figure(id, facet, &known))];
+        return vec![Block::Figure(sweep::figure(id, facet, &known, reach))];
     }
+    // What workloads do, such as reading and writing, is looked at apart.
     let together: Vec<&[&Measure]> = match facet.lines.as_slice() {
-        [_] if known.iter().all(|measure| measure.unit == known[0].unit) => vec![&known],
+        [_] if known.iter().all(|measure| measure.is_metric()) => vec![&known],
         _ => known.chunks(1).collect(),
     };
     let bars = together.iter().enumerate().filter_map(|(number, measures)| {
@@ -463,9 +482,33 @@ fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
         } else {
             format!("{id}-{}", measures.first()?.id)
         };
-        bars::figure(&id, facet, measures)
+        bars::figure(&id, facet, measures, reach(measures.first()?))
     });
     bars.map(Block::Figure).collect()
+}
+
+/// The least and the greatest value of `measures` in all `facets`, of which each has a panel. `None` if that is but
+/// one, or if the values of some could not be seen on the axis of others.
+fn reach<'a>(facets: &[Facet], measures: impl Iterator<Item = &'a Measure> + Clone) -> Option<[f64; 2]> {
+    let panel = |facet: &Facet, measure: &Measure| {
+        let cells = facet.lines.iter().flat_map(|(_, cells)| cells);
+        let values = cells.filter_map(|(_, cell)| {
+            let value = measure.value(cell)?;
+            let (low, high) = measure.range(cell).unwrap_or((value, value));
+            Some([low.min(value), high.max(value)])
+        });
+        values.reduce(|[low, high], [least, greatest]| [low.min(least), high.max(greatest)])
+    };
+    let panels = facets
+        .iter()
+        .flat_map(|facet| measures.clone().filter_map(move |measure| panel(facet, measure)));
+    let panels: Vec<[f64; 2]> = panels.collect();
+    let smallest = panels.iter().map(|[_, high]| *high).fold(f64::INFINITY, f64::min);
+    let all = panels
+        .iter()
+        .copied()
+        .reduce(|[low, high], [least, greatest]| [low.min(least), high.max(greatest)])?;
+    (panels.len() > 1 && all[1] <= SAME_MAGNITUDE * smallest).then(|| all.map(rounded))
 }
 
 /// Measures in groups that are drawn together: all, if they are known of the same cells and their values would be

@@ -108,6 +108,7 @@ fn course(known: &Capacity) -> Option<Figure> {
         unit: unit.to_owned(),
         log,
         lines,
+        ..SweepPanel::default()
     };
     Some(Figure {
         id: "capacity-course".to_owned(),

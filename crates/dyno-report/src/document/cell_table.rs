@@ -3,8 +3,10 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Column, Table, Value};
-use super::table::{exactly, ms, number, text, value, with_details, without_empty_columns, words};
+use super::table::{exactly, interval_end, mark_extremes, ms, number, text, value, with_details};
+use super::table::{without_empty_columns, words};
 use crate::campaign::cells::{Cell, Factor, Levels, Line};
+use crate::campaign::kept::{follow_schedules, varied_rate};
 use crate::campaign::latencies::ALL_STAGES;
 use crate::campaign::level;
 use crate::campaign::ratio::{has_ratios, ratio_of};
@@ -74,15 +76,23 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
     columns.extend([
         number("runs", ""),
         number("mean", "TPS"),
-        number("lowest run", "TPS"),
-        number("highest run", "TPS"),
+        interval_end("lowest run", "TPS"),
+        interval_end("highest run", "TPS"),
         number("variation", "%"),
     ]);
-    columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| number(name, "ms")));
+    columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| Column {
+        digits: Some(3),
+        ..number(name, "ms")
+    }));
     columns.extend(metrics.iter().map(|name| number(&one_line(name), "")));
     let shows_ratio = has_ratios(cells, baseline);
     if shows_ratio {
-        columns.extend(["ratio to baseline", "ratio, lower limit", "ratio, upper limit"].map(|name| number(name, "")));
+        let three = |column: Column| Column {
+            digits: Some(3),
+            ..column
+        };
+        columns.push(three(number("ratio to baseline", "")));
+        columns.extend(["ratio, lower limit", "ratio, upper limit"].map(|name| three(interval_end(name, ""))));
     }
     let row = |cell: &Cell, line: &Line<'_>| {
         let mut row: Vec<Value> = factors
@@ -135,10 +145,38 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
     } else {
         "between the intervals of the run"
     };
-    let table = Table {
-        caption: format!("Cells: means over their complete runs; variation is {between}"),
-        columns,
-        rows: rows.collect(),
+    let rows: Vec<Vec<Value>> = rows.collect();
+    let upper = columns.len().saturating_sub(1);
+    let bounded = |row: &Vec<Value>| matches!(row.get(upper), Some(Value::Number(_)));
+    let ratio = if shows_ratio && rows.iter().any(bounded) {
+        "; a ratio has its 95 % confidence interval beside it"
+    } else {
+        ""
     };
+    let lowest = match between {
+        "between the runs" => " (and the lowest and the highest of them)",
+        _ => "",
+    };
+    let mut table = Table {
+        caption: format!("Cells: means over their complete runs{lowest}; variation is {between}{ratio}"),
+        columns,
+        rows,
+    };
+    let lines = cells
+        .iter()
+        .flat_map(|cell| cell.lines().into_iter().map(move |line| (cell, line)));
+    let groups = lines.map(|(_, line)| format!("{}/{}", line.name, line.stage.unwrap_or_default()));
+    let groups: Vec<String> = groups.collect();
+    for (name, less_is_better) in [("mean", false), ("p50", true), ("p95", true), ("p99", true)] {
+        // What schedules asked for is nobody's merit.
+        let scheduled = !less_is_better && (follow_schedules(cells) || varied_rate(cells).is_some());
+        let place = table
+            .columns
+            .iter()
+            .position(|column| column.name == name && !scheduled);
+        if let Some(place) = place {
+            mark_extremes(&mut table, &groups, place, less_is_better);
+        }
+    }
     with_details(table, &["p99.9", "max"])
 }

@@ -36,7 +36,7 @@ pub fn of_comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Com
         ];
         chapter.blocks.extend(figures.into_iter().flatten().map(Block::Figure));
     }
-    document
+    super::finished(document)
 }
 
 /// The same without anything over time, and without distributions.

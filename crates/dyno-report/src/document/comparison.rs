@@ -272,6 +272,7 @@ fn throughput(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &
                     |compared| &compared.candidate_values,
                 ),
             ],
+            ..Bars::default()
         }),
         table: None,
     }

@@ -1,7 +1,7 @@
-//! What each figure means.
+//! What each figure means, of those that a report has.
 
 use super::counters::capitalised;
-use super::model::Definition;
+use super::model::{Block, Definition, Document, FigureData, Section, Table};
 use dyno_record::ServerTraits;
 
 /// Words of all reports, with their meanings, formulas and sources. Those of the database come after [`BEFORE_SERVER`].
@@ -149,6 +149,86 @@ fn of_server(server: &ServerTraits) -> Vec<(String, String)> {
     defined
 }
 
+/// The words of which one must be in a report, in lower case and as the begin of a word, for a term to be used there.
+/// Most terms are such words themselves.
+fn signs(term: &str) -> Vec<String> {
+    let others: &[&str] = match term {
+        "Latency" => &["latenc"],
+        "Figure of a cell" | "Factor, level, cell, run" => &["cell"],
+        "Nines" => &[NINES],
+        "95 % confidence interval of a run" => &["batch means", "no 95 % confidence interval"],
+        "95 % confidence interval of a ratio" | "Ratio" => &["ratio", "× the"],
+        "Cause of a dip" => &["cause"],
+        "CPU by kind" => &["stolen", "iowait"],
+        "Greyed out" => &["greyed"],
+        _ => return term.split(", ").map(str::to_lowercase).collect(),
+    };
+    others.iter().map(|&sign| sign.to_owned()).collect()
+}
+
+/// What stands for an axis of nines among the words of a document.
+const NINES: &str = "axis of nines";
+
+/// Of the definitions of `document` those of terms that it uses.
+pub(super) fn used(document: &Document) -> Vec<Definition> {
+    let mut words = Vec::new();
+    words.extend(document.answer.iter().cloned());
+    for headline in &document.headlines {
+        words.extend(
+            [
+                &headline.subject,
+                &headline.figure,
+                &headline.interval,
+                &headline.verdict,
+            ]
+            .map(String::clone),
+        );
+    }
+    words.extend(document.warnings.iter().map(|caution| caution.text.clone()));
+    document.sections.iter().for_each(|section| gather(section, &mut words));
+    let words = words.join("\n").to_lowercase();
+    let begins = |sign: &str| {
+        let mut places = words.match_indices(sign);
+        places.any(|(place, _)| !words[..place].ends_with(char::is_alphanumeric))
+    };
+    let definitions = document.definitions.iter();
+    let used = definitions.filter(|definition| signs(&definition.term).iter().any(|sign| begins(sign)));
+    used.cloned().collect()
+}
+
+/// Adds the words of `section` that say what its figures are.
+fn gather(section: &Section, words: &mut Vec<String>) {
+    let heading = |table: &Table| {
+        let columns = table.columns.iter();
+        let names = columns.flat_map(|column| [column.name.clone(), column.unit.clone()]);
+        names.chain([table.caption.clone()]).collect::<Vec<_>>()
+    };
+    words.push(section.title.clone());
+    for block in &section.blocks {
+        match block {
+            Block::Text { text } => words.push(text.clone()),
+            Block::List { items } => words.extend(items.iter().cloned()),
+            Block::Code { caption, .. } => words.push(caption.clone()),
+            Block::Table(table) => words.extend(heading(table)),
+            Block::Figure(figure) => {
+                words.extend([figure.title.clone(), figure.caption.clone()]);
+                figure.table.iter().for_each(|table| words.extend(heading(table)));
+                match &figure.data {
+                    FigureData::Percentiles(_) => words.push(NINES.to_owned()),
+                    FigureData::Timeline(timeline) => words.extend(timeline.lanes.iter().flat_map(|lane| {
+                        let series = lane.series.iter().map(|series| series.name.clone());
+                        series
+                            .chain([lane.title.clone(), lane.unit.clone()])
+                            .collect::<Vec<_>>()
+                    })),
+                    _ => {}
+                }
+            }
+        }
+    }
+    section.sections.iter().for_each(|section| gather(section, words));
+}
+
 /// All definitions for a report about a database like this.
 pub(super) fn definitions(server: &ServerTraits) -> Vec<Definition> {
     let mut definitions = Vec::new();
@@ -169,6 +249,35 @@ pub(super) fn definitions(server: &ServerTraits) -> Vec<Definition> {
 mod tests {
     use super::*;
     use dyno_record::Words;
+
+    #[test]
+    fn only_what_is_used_is_defined() {
+        let document = |text: &str| Document {
+            definitions: definitions(&ServerTraits::default()),
+            sections: vec![Section {
+                blocks: vec![Block::Text { text: text.to_owned() }],
+                ..Section::default()
+            }],
+            ..Document::default()
+        };
+        let terms = |text: &str| -> Vec<String> {
+            let used = used(&document(text)).into_iter();
+            used.map(|definition| definition.term).collect()
+        };
+        assert_eq!(terms("2 dips, flagged; imbalance"), ["Dip"]);
+        assert_eq!(terms("p99 of 3 ms"), ["p50, p95, p99, p99.9"]);
+        assert_eq!(
+            terms("1.71 × the TPS"),
+            ["TPS", "95 % confidence interval of a ratio", "Ratio"]
+        );
+        assert!(terms("").is_empty());
+        // Whatever is defined has a sign by which it is found.
+        for definition in &document("").definitions {
+            let sign = &signs(&definition.term)[0];
+            let found = used(&document(sign)).iter().any(|used| used.term == definition.term);
+            assert!(found, "{}", definition.term);
+        }
+    }
 
     #[test]
     fn a_database_has_words_of_its_own() {

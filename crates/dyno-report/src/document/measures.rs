@@ -105,6 +105,25 @@ impl Measure {
         }
     }
 
+    /// Whether its values stand on an axis of the same kind as those of `other`.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.unit == other.unit && self.log == other.log
+    }
+
+    /// Whether it is a metric of the experiment.
+    pub fn is_metric(&self) -> bool {
+        matches!(self.of, Of::Metric(_))
+    }
+
+    /// What schedules asked for in `cell`, if they can be what this is.
+    pub fn asked(&self, cell: &Cell) -> Option<f64> {
+        match &self.of {
+            Of::Total => cell.schedule?.asked_per_s,
+            Of::Workload(name) => cell.workload(Some(name))?.schedule?.asked_per_s,
+            Of::P99(_) | Of::Metric(_) => None,
+        }
+    }
+
     /// What several are called together.
     pub fn title_of(measures: &[&Self]) -> String {
         let all = || names(measures.iter().map(|measure| &measure.name));

@@ -100,12 +100,13 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
     document.sections.extend(published::of(&[campaign], Some(run), detail));
     let environment = environment::environment(&[(campaign, vec![run])]);
     document.sections.push(environment);
-    in_order(document)
+    finished(document)
 }
 
-/// The document with its chapters in the order of what they are good for.
-fn in_order(mut document: Document) -> Document {
+/// The document with its chapters in the order of what they are good for, and what they use defined.
+fn finished(mut document: Document) -> Document {
     document.sections.sort_by_key(|section| section.part);
+    document.definitions = definitions::used(&document);
     document
 }
 
@@ -293,7 +294,7 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         });
         document.sections.extend(plans::together(plans.collect()));
     }
-    in_order(document)
+    finished(document)
 }
 
 /// The runs that are shown over time, and the others, both in their order: of too many the first repetitions, which

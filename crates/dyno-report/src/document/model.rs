@@ -199,6 +199,18 @@ pub struct Column {
     pub unit: String,
     /// Whether it holds numbers, which are aligned to the right.
     pub numeric: bool,
+    /// Whether it holds the ends of an interval around the column before; forms for people put them into its cells.
+    #[serde(default)]
+    pub interval: bool,
+    /// How many significant digits are shown, with zeros at the end; `null`: as many as others have.
+    #[serde(default)]
+    pub digits: Option<u8>,
+    /// The rows, from 0, whose value is the best of those that it is to be compared with.
+    #[serde(default)]
+    pub best: Vec<usize>,
+    /// Those whose value is the worst of them.
+    #[serde(default)]
+    pub worst: Vec<usize>,
     /// Who wants to know it.
     #[serde(default)]
     pub detail: Detail,
@@ -397,6 +409,10 @@ pub struct HeatMap {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Percentiles {
+    /// The least and the greatest value of all panels that are to be compared with this one, so that their axes are
+    /// the same; `null` if there is no other.
+    #[serde(default)]
+    pub reach: Option<[f64; 2]>,
     /// The curves.
     pub curves: Vec<Curve>,
 }
@@ -437,6 +453,10 @@ pub struct SweepPanel {
     pub unit: String,
     /// Whether its axis is logarithmic.
     pub log: bool,
+    /// The least and the greatest value of all panels that are to be compared with this one, so that their axes are
+    /// the same; `null` if there is no other.
+    #[serde(default)]
+    pub reach: Option<[f64; 2]>,
     /// The lines, for example one per system.
     pub lines: Vec<SweepLine>,
 }
@@ -475,6 +495,13 @@ pub struct Bars {
     pub title: String,
     /// Its unit.
     pub unit: String,
+    /// The least and the greatest value of all panels that are to be compared with this one, so that their axes are
+    /// the same; `null` if there is no other.
+    #[serde(default)]
+    pub reach: Option<[f64; 2]>,
+    /// What schedules asked for, if that is the same in all groups: no bar can be much higher.
+    #[serde(default)]
+    pub asked: Option<f64>,
     /// What each group of bars is of.
     pub categories: Vec<String>,
     /// One bar in each group.

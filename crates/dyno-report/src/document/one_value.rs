@@ -2,6 +2,7 @@
 //! campaigns with a closed and an open loop side by side and several repetitions.
 
 use super::model::{Block, Detail, Document, Figure, FigureData, Section, Table, Value};
+use super::sweep::{ASKED, MEASURED};
 use super::{of_campaign, of_campaigns, of_comparison};
 use crate::campaign::cells::number;
 use crate::figures::{figure, ms, rate, time};
@@ -216,8 +217,9 @@ impl Truth {
         for panel in &sweep.panels {
             let (measure, workload) = panel.title.split_once(" of ").unwrap_or((&panel.title, "all"));
             let measure = if measure == "p99" { "p99" } else { "TPS" };
-            for line in &panel.lines {
-                let campaign = if line.name.is_empty() {
+            // What was asked for is not a figure of what was measured.
+            for line in panel.lines.iter().filter(|line| line.name != ASKED) {
+                let campaign = if matches!(line.name.as_str(), "" | MEASURED) {
                     self.campaign.clone()
                 } else {
                     line.name.clone()

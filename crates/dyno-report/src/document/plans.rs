@@ -17,17 +17,18 @@ const MOST_LETTERS: usize = 300;
 /// Steps below more than this are not moved further to the right.
 const MOST_INDENTED: usize = 40;
 
+/// What plans are.
+const HOW: &str = "What the server planned for each statement, as it was asked before the load and after it; no \
+                   statement was executed for that. Below a step are those that it gets its rows from. Rows and costs \
+                   are what the server expected, costs in its own unit.";
+
 /// The plans of a run's statements, folded; nothing if none was asked for.
 pub(super) fn section_of(run: &Run) -> Option<Section> {
     let all = run.plans();
     if all.is_empty() {
         return None;
     }
-    let mut blocks = vec![paragraph(
-        "What the server planned for each statement, as it was asked before the load and after it; no statement was \
-         executed for that. Below a step are those that it gets its rows from. Rows and costs are what the server \
-         expected, costs in its own unit.",
-    )];
+    let mut blocks = vec![paragraph(HOW)];
     let planned: Vec<&StatementPlans> = all.iter().filter(|plans| has_plan(plans)).collect();
     for plans in planned.iter().take(MOST_STATEMENTS) {
         blocks.extend(of_statement(plans));
@@ -70,8 +71,10 @@ pub(super) fn of_cells<'a>(
 pub(super) fn together(mut runs: Vec<Section>) -> Option<Section> {
     for (number, section) in (1..).zip(&mut runs) {
         section.id = format!("plans-{number}");
+        // What all have is said once.
+        section.blocks.retain(|block| *block != paragraph(HOW));
     }
-    let words = "Of the first run of each cell that has kept them.";
+    let words = format!("Of the first run of each cell that has kept them. {HOW}");
     (!runs.is_empty()).then(|| {
         in_setup(in_full(Section {
             sections: runs,

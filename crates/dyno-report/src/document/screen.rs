@@ -130,6 +130,7 @@ fn chart(screen: &Screen) -> Option<Figure> {
                 low: of(|ratio| ratio.low),
                 high: of(|ratio| ratio.high),
             }],
+            ..Bars::default()
         }),
     })
 }

@@ -3,15 +3,27 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
+use crate::campaign::cells::Cell;
 use crate::campaign::is_load;
 use crate::campaign::kept::rate_finding;
 use crate::figures::{Greatest, rounded};
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
-pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
+pub(super) fn figure(
+    id: &str,
+    facet: &Facet,
+    measures: &[&Measure],
+    reach: &dyn Fn(&Measure) -> Option<[f64; 2]>,
+) -> Figure {
     let drawn: Vec<(&Measure, SweepPanel)> = measures
         .iter()
-        .map(|measure| (*measure, panel(facet, measure)))
+        .map(|measure| {
+            let panel = SweepPanel {
+                reach: reach(measure),
+                ..panel(facet, measure)
+            };
+            (*measure, panel)
+        })
         .filter(|(_, panel)| !panel.lines.is_empty())
         .collect();
     let told: Vec<(&Measure, &SweepPanel)> = drawn.iter().map(|(measure, panel)| (*measure, panel)).collect();
@@ -32,13 +44,53 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
         data: FigureData::Sweep(Sweep {
             factor: axis.name.clone(),
             log: least > 0.0 && greatest >= 20.0 * least,
-            panels: drawn.into_iter().map(|(_, panel)| panel).collect(),
+            panels: with_asked(facet, drawn),
         }),
     }
 }
 
+/// The panels, with what schedules asked for drawn in; then a line without a name needs one.
+fn with_asked(facet: &Facet, drawn: Vec<(&Measure, SweepPanel)>) -> Vec<SweepPanel> {
+    let limits: Vec<Option<SweepLine>> = drawn.iter().map(|(measure, _)| asked(facet, measure)).collect();
+    let any = limits.iter().any(Option::is_some);
+    let panels = drawn.into_iter().zip(limits).map(|((_, mut panel), limit)| {
+        let unnamed = panel.lines.iter_mut().filter(|line| any && line.name.is_empty());
+        unnamed.for_each(|line| line.name = MEASURED.to_owned());
+        panel.lines.extend(limit);
+        panel
+    });
+    panels.collect()
+}
+
+/// What the line is called that is beside the one of what schedules ask for.
+pub(super) const MEASURED: &str = "measured";
+
+/// What schedules asked for at each level, which bounds what can be reached. `None` unless all lines had the same.
+fn asked(facet: &Facet, measure: &Measure) -> Option<SweepLine> {
+    let line = |cells: &[(&str, &Cell)]| -> Option<Vec<SweepPoint>> {
+        let point = |(level, cell): &(&str, &Cell)| {
+            Some(SweepPoint {
+                level: position(level),
+                value: rounded(measure.asked(cell)?),
+                ..SweepPoint::default()
+            })
+        };
+        cells.iter().map(point).collect()
+    };
+    let mut lines = facet.lines.iter().map(|(_, cells)| line(cells));
+    let first = lines.next()??;
+    lines.all(|line| line.as_ref() == Some(&first)).then(|| SweepLine {
+        name: ASKED.to_owned(),
+        points: first,
+        knee: None,
+    })
+}
+
+/// What the line of what schedules ask for is called.
+pub(super) const ASKED: &str = "asked for";
+
 fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
-    let line = |(name, cells): &(String, Vec<(&str, &crate::campaign::cells::Cell)>)| {
+    let line = |(name, cells): &(String, Vec<(&str, &Cell)>)| {
         let points: Vec<SweepPoint> = cells
             .iter()
             .filter_map(|(level, cell)| {
@@ -71,6 +123,7 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
             .map(line)
             .filter(|line| !line.points.is_empty())
             .collect(),
+        ..SweepPanel::default()
     }
 }
 
@@ -113,7 +166,7 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
             .flat_map(|line| &line.points)
     };
     let whiskers = if points().any(|point| point.low.is_some()) {
-        " Points are means over runs; whiskers span the runs, from the lowest to the highest."
+        " Points are means over runs; whiskers: lowest and highest run."
     } else {
         ""
     };

@@ -2,7 +2,7 @@
 
 use super::model::{Column, Detail, Table, Value};
 use super::series::{Steps, rounded_s, significant};
-use crate::figures::{one_line, rounded};
+use crate::figures::{decimal, figure, in_unit, one_line, rounded};
 
 /// What of a series stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,18 +61,97 @@ pub(super) fn without_empty_columns(table: Table) -> Table {
     let known: Vec<bool> = (0..table.columns.len())
         .map(|column| table.rows.iter().any(|row| row.get(column).is_some_and(says)))
         .collect();
-    let rows = table.rows.into_iter().map(|row| only(row, &known)).collect();
+    only_columns(table, &known)
+}
+
+/// Of a table the columns that are `kept`.
+fn only_columns(table: Table, kept: &[bool]) -> Table {
     Table {
         caption: table.caption,
-        columns: only(table.columns, &known),
-        rows,
+        columns: only(table.columns, kept),
+        rows: table.rows.into_iter().map(|row| only(row, kept)).collect(),
     }
 }
 
-/// Of a row the places that are known.
-fn only<T>(row: Vec<T>, known: &[bool]) -> Vec<T> {
-    let places = row.into_iter().zip(known);
-    places.filter(|(_, known)| **known).map(|(of, _)| of).collect()
+/// Of a row the places that are kept.
+fn only<T>(row: Vec<T>, kept: &[bool]) -> Vec<T> {
+    let places = row.into_iter().zip(kept);
+    places.filter(|(_, kept)| **kept).map(|(of, _)| of).collect()
+}
+
+/// The table as people read it: intervals stand in the cells of what they are around, and numbers of a column that says
+/// with how many digits are texts.
+pub(crate) fn for_people(table: &Table) -> Table {
+    let mut told = table.clone();
+    for row in &mut told.rows {
+        for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.interval) {
+            let shown = |value: &Value| match (value, column.digits) {
+                (Value::Number(number), Some(digits)) => Some(significant_digits(*number, digits)),
+                (Value::Number(number), None) => Some(in_unit(*number, &column.unit)),
+                _ => None,
+            };
+            let ends = table.columns[place + 1..].iter().take_while(|column| column.interval);
+            let ends: Vec<String> = row
+                .iter()
+                .skip(place + 1)
+                .take(ends.count())
+                .filter_map(shown)
+                .collect();
+            if column.digits.is_none() && ends.is_empty() {
+                continue;
+            }
+            if let Some(number) = row.get(place).and_then(shown) {
+                let interval = match ends.as_slice() {
+                    [] => String::new(),
+                    ends => format!(" ({})", ends.join("–")),
+                };
+                row[place] = words(number + &interval);
+            }
+        }
+    }
+    let kept: Vec<bool> = table.columns.iter().map(|column| !column.interval).collect();
+    only_columns(told, &kept)
+}
+
+/// A number with so many significant digits, or all before the decimal point.
+fn significant_digits(number: f64, digits: u8) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return figure(number);
+    }
+    // Rounding may add a digit before the decimal point.
+    let before = |number: f64| number.abs().log10().floor() as i32 + 1;
+    let decimals = |before: i32| (i32::from(digits) - before).clamp(0, 9) as usize;
+    let rounded: f64 = decimal(number, decimals(before(number)))
+        .replace(',', "")
+        .parse()
+        .unwrap_or(number);
+    decimal(number, decimals(before(if rounded == 0.0 { number } else { rounded })))
+}
+
+/// Marks the best and the worst value of a column among rows that have the same in `groups`.
+pub(super) fn mark_extremes(table: &mut Table, groups: &[String], column: usize, less_is_better: bool) {
+    let all: indexmap::IndexSet<&String> = groups.iter().collect();
+    for group in all {
+        let number = |row: usize| match table.rows[row].get(column) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        };
+        let rows = (0..table.rows.len()).filter(|row| groups.get(*row) == Some(group));
+        let known: Vec<(usize, f64)> = rows.filter_map(|row| Some((row, number(row)?))).collect();
+        let values = || known.iter().map(|(_, value)| *value);
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        // What cannot be told apart is neither.
+        if known.len() < 2 || figure(least) == figure(most) {
+            continue;
+        }
+        for (row, value) in known {
+            if figure(value) == figure(if less_is_better { least } else { most }) {
+                table.columns[column].best.push(row);
+            } else if figure(value) == figure(if less_is_better { most } else { least }) {
+                table.columns[column].worst.push(row);
+            }
+        }
+    }
 }
 
 /// The columns of a table of facts, each of which has a name and a value.
@@ -109,7 +188,15 @@ pub(super) fn number(name: &str, unit: &str) -> Column {
         name: name.to_owned(),
         unit: unit.to_owned(),
         numeric: true,
-        detail: Detail::Brief,
+        ..Column::default()
+    }
+}
+
+/// A column of numbers that are the ends of an interval around the column before.
+pub(super) fn interval_end(name: &str, unit: &str) -> Column {
+    Column {
+        interval: true,
+        ..number(name, unit)
     }
 }
 
@@ -145,6 +232,84 @@ pub(super) fn words(words: impl Into<String>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_stands_in_one_cell_and_digits_are_alike() {
+        let table = Table {
+            columns: vec![
+                text("cell"),
+                Column {
+                    digits: Some(3),
+                    ..number("p99", "ms")
+                },
+                number("ratio", ""),
+                interval_end("lower", ""),
+                interval_end("upper", ""),
+                number("dips", ""),
+            ],
+            rows: vec![
+                vec![
+                    words("a"),
+                    Value::Number(1.1),
+                    value(1.0),
+                    value(None),
+                    value(None),
+                    exactly(2),
+                ],
+                vec![
+                    words("b"),
+                    Value::Number(0.09996),
+                    value(1.705),
+                    value(1.416),
+                    value(1.984),
+                    exactly(3),
+                ],
+                vec![
+                    words("c"),
+                    value(None),
+                    value(None),
+                    value(None),
+                    value(None),
+                    exactly(1_234),
+                ],
+            ],
+            ..Table::default()
+        };
+        let told = for_people(&table);
+        let names: Vec<&str> = told.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["cell", "p99", "ratio", "dips"]);
+        assert_eq!(told.rows[0], [words("a"), words("1.10"), value(1.0), exactly(2)]);
+        assert_eq!(
+            told.rows[1],
+            [words("b"), words("0.100"), words("1.705 (1.416–1.984)"), exactly(3)]
+        );
+        assert_eq!(told.rows[2], [words("c"), value(None), value(None), exactly(1_234)]);
+        let digits = [999.6, 1_886.4, 16.56, 0.02184, 0.0].map(|number| significant_digits(number, 3));
+        assert_eq!(digits, ["1,000", "1,886", "16.6", "0.0218", "0"]);
+    }
+
+    #[test]
+    fn the_best_and_the_worst_are_marked_among_their_like() {
+        let mut table = Table {
+            columns: vec![number("p99", "ms")],
+            rows: [1.0, 9.0, 2.0, 7.0, 1.0]
+                .map(|number| vec![Value::Number(number)])
+                .into(),
+            ..Table::default()
+        };
+        let groups = ["read", "write", "read", "write", "read"].map(str::to_owned);
+        mark_extremes(&mut table, &groups, 0, true);
+        let marks = |table: &Table| (table.columns[0].best.clone(), table.columns[0].worst.clone());
+        assert_eq!(marks(&table), (vec![0, 4, 3], vec![2, 1]));
+        let before = marks(&table);
+        mark_extremes(
+            &mut table,
+            &[1, 2, 3, 4, 5].map(|number: usize| number.to_string()),
+            0,
+            true,
+        );
+        assert_eq!(marks(&table), before, "what has no like is neither");
+    }
 
     #[test]
     fn a_column_stays_if_any_row_says_something() {

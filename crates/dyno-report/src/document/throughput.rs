@@ -104,18 +104,10 @@ impl Throughput {
         })
     }
 
-    /// The lines, named by `name` and where there are several by their workload.
-    pub(super) fn lines(&self, name: &str) -> Vec<Series> {
-        let several = self.workloads.len() > 1;
-        let line = |(workload, values): (&String, &Workload)| {
-            let name = if several {
-                format!("{name}: {workload}")
-            } else {
-                name.to_owned()
-            };
-            values.tps.series(name)
-        };
-        self.workloads.iter().map(line).collect()
+    /// The line of each workload, called `name`.
+    pub(super) fn lines(&self, name: &str) -> impl Iterator<Item = (&str, Series)> {
+        let workloads = self.workloads.iter();
+        workloads.map(move |(workload, values)| (workload.as_str(), values.tps.series(name.to_owned())))
     }
 
     /// Begin, end, and the throughput of each workload, step by step.

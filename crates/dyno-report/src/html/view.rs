@@ -3,6 +3,7 @@
 use crate::document::model::{
     Bars, Block, Document, Figure, FigureData, HeatMap, Matrix, Percentiles, Section, Sweep, Timeline,
 };
+use crate::document::table::for_people;
 use crate::figures::in_unit;
 use minijinja::HtmlEscape;
 use minijinja::value::ValueKind;
@@ -43,9 +44,10 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
                 title: figure.title.clone(),
                 caption: figure.caption.clone(),
                 data: emptied(&figure.data),
-                table: figure.table.clone(),
+                table: figure.table.as_ref().map(for_people),
             })
         }
+        Block::Table(table) => Block::Table(for_people(table)),
         other => other.clone(),
     });
     let blocks = blocks.collect();
@@ -79,15 +81,26 @@ fn emptied(data: &FigureData) -> FigureData {
 
 /// A value of a table as people read it: numbers as figures with this unit are written, nothing as a dash. Where there
 /// is no room, names may be broken between the words that they consist of.
-pub(super) fn cell(value: minijinja::Value, unit: &str) -> minijinja::Value {
-    let is_number = value.kind() == ValueKind::Number;
+pub(super) fn cell(value: minijinja::Value, unit: &str, numeric: bool) -> minijinja::Value {
+    let numeric = numeric || value.kind() == ValueKind::Number;
     let text = readable(value, unit);
-    if is_number {
+    if numeric {
         return text.into();
     }
-    let parts = text.split_inclusive(['=', '_', '-', '/', ',', '.']);
+    let parts = text.split_inclusive(['=', '_', '-', '/', ',', '.']).flat_map(pieces);
     let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
     minijinja::Value::from_safe_string(parts.join("<wbr>"))
+}
+
+/// A text as it is, or in pieces if it has no word that ends: a hash, for example.
+fn pieces(text: &str) -> Vec<&str> {
+    const LONGEST_WORD: usize = 24;
+    if text.split(' ').all(|word| word.len() <= LONGEST_WORD) || !text.is_ascii() {
+        return vec![text];
+    }
+    let ends = (0..text.len()).step_by(LONGEST_WORD);
+    ends.map(|from| &text[from..text.len().min(from + LONGEST_WORD)])
+        .collect()
 }
 
 fn readable(value: minijinja::Value, unit: &str) -> String {
@@ -111,8 +124,10 @@ mod tests {
 
     #[test]
     fn names_may_be_broken_between_their_words() {
-        let name = cell(minijinja::Value::from("001-full_page=<on>"), "");
+        let name = cell(minijinja::Value::from("001-full_page=<on>"), "", false);
         assert!(name.is_safe());
         assert_eq!(name.to_string(), "001-<wbr>full_<wbr>page=<wbr>&lt;on&gt;");
+        let hash = cell(minijinja::Value::from("0123456789abcdef0123456789abcdef"), "", false);
+        assert_eq!(hash.to_string(), "0123456789abcdef01234567<wbr>89abcdef");
     }
 }

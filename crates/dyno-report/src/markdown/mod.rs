@@ -1,6 +1,7 @@
 //! A document as Markdown, for a repository or a blog: text, tables, and pictures that lie beside it.
 
 use crate::document::model::{Block, Document, Part, Section, Table, Value};
+use crate::document::table::for_people;
 use crate::figures::{counted, in_unit};
 use std::fmt::Write;
 
@@ -142,6 +143,7 @@ fn code(paper: &mut String, caption: &str, lines: &str) {
 }
 
 fn table(paper: &mut String, table: &Table) {
+    let table = for_people(table);
     if !table.caption.is_empty() {
         paragraph(paper, &format!("{}:", text(&table.caption)));
     }
@@ -157,12 +159,25 @@ fn table(paper: &mut String, table: &Table) {
             .iter()
             .map(|column| if column.numeric { "--:" } else { "---" }.to_owned()),
     );
-    for values in &table.rows {
-        let units = table.columns.iter().map(|column| column.unit.as_str());
-        row(paper, values.iter().zip(units).map(|(of, unit)| value(of, unit)));
+    for (place, values) in table.rows.iter().enumerate() {
+        let cells = values.iter().zip(&table.columns).map(|(of, column)| {
+            let told = value(of, &column.unit);
+            match column {
+                _ if column.best.contains(&place) => format!("**{told}**"),
+                _ if column.worst.contains(&place) => format!("*{told}*"),
+                _ => told,
+            }
+        });
+        row(paper, cells);
     }
     paper.push('\n');
+    if table.columns.iter().any(|column| !column.best.is_empty()) {
+        paragraph(paper, BEST);
+    }
 }
+
+/// What marks mean.
+const BEST: &str = "The best of each kind is bold, the worst italic.";
 
 fn row(paper: &mut String, values: impl Iterator<Item = String>) {
     paper.push('|');

@@ -15,7 +15,7 @@ mod compare_tests;
 mod run_tests;
 
 use crate::document::model::{Block, Caution, Column, Detail, Document, Headline, Section, Table, Value};
-use crate::document::table::{FACTS, RUN};
+use crate::document::table::{FACTS, RUN, for_people};
 use crate::document::{of_campaign, of_comparison_in_brief, of_finished, of_plans, of_run};
 use crate::figures::{in_unit, one_line};
 use crate::table::{self as layout, INDENT};
@@ -191,6 +191,7 @@ fn code(caption: &str, text: &str) -> String {
 
 /// A table. A unit is said once: of all columns in the caption, else at the first of those beside each other.
 pub(crate) fn table(table: &Table) -> String {
+    let table = for_people(table);
     let is_brief = |(_, column): &(usize, &Column)| column.detail == Detail::Brief;
     let shown: Vec<(usize, &Column)> = table.columns.iter().enumerate().filter(is_brief).collect();
     let rows = table.rows.iter().map(|row| {

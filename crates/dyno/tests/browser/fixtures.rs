@@ -90,6 +90,35 @@ repetitions = 4
 baseline    = { full_page_writes = "on", synchronous_commit = "on" }
 "#;
 
+/// What reads and what writes beside each other, in two cells of three runs.
+const BESIDE: &str = r#"
+title    = "Look-ups beside updates"
+question = "What do look-ups cost beside updates, with and without waiting for the disk?"
+[parameters]
+rows = 50_000
+[server]
+settings.synchronous_commit = "on"
+[data]
+setup    = "create table account (id int, balance int)"
+fill.account = { rows = "{rows}", columns = { id = "row", balance = "0" } }
+[[workload]]
+name    = "read"
+clients = 2
+script  = "select balance from account where id = 1;"
+[[workload]]
+name    = "write"
+clients = 2
+script  = "update account set balance = balance + 1 where id = 1;"
+[phases]
+warmup  = "2s"
+measure = "12s"
+[factors]
+synchronous_commit = ["on", "off"]
+[plan]
+repetitions = 3
+baseline    = { synchronous_commit = "on" }
+"#;
+
 /// A single run that takes as long as `measure` says.
 pub fn day(archive: &Path, measure: &str) -> PathBuf {
     begin_day(archive, measure)
@@ -133,6 +162,19 @@ pub fn sweep(archive: &Path) -> PathBuf {
         let tps = 1_600.0 * speed * clients / (1.0 + clients / 3.0 + clients * clients / 900.0);
         pace(tps * (1.0 + 0.01 * run.repetition as f64))
     });
+    paced.unwrap()
+}
+
+/// A campaign of six runs with two workloads.
+pub fn beside(archive: &Path) -> PathBuf {
+    let fixture = Fixture::begin(archive, "beside", BESIDE, "2026-11-20T11:00:00[UTC]").unwrap();
+    let paced = fixture.complete(
+        |run, workload| match (run.cell["synchronous_commit"].as_str(), workload) {
+            (_, "read") => pace(900.0),
+            ("on", _) => pace(300.0),
+            _ => pace(700.0),
+        },
+    );
     paced.unwrap()
 }
 

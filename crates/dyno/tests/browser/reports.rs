@@ -43,6 +43,15 @@ fn a_sweep() {
 }
 
 #[test]
+fn six_runs_on_six_sheets() {
+    let desk = Desk::new();
+    fixtures::beside(&desk.archive());
+    let report = desk.report("beside.html", [""; 0]);
+    look_at(&ALL, &report);
+    look_at(&["sheets", "contents"], &report);
+}
+
+#[test]
 fn a_matrix() {
     let desk = Desk::new();
     fixtures::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);

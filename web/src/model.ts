@@ -94,6 +94,11 @@ detail: Detail,
 gravity: Gravity, };
 
 /**
+ * How much a warning matters to whoever reads the figures, the gravest first.
+ */
+export type Gravity = "void" | "biased" | "uncertain" | "note";
+
+/**
  * A word that is used, and what it means.
  */
 export type Definition = {
@@ -142,6 +147,12 @@ blocks: Array<Block>,
  * Chapters within it.
  */
 sections: Array<Section>, };
+
+/**
+ * What a chapter is good for. A report has its chapters in this order, with the list of warnings before
+ * [`Part::Setup`].
+ */
+export type Part = "answer" | "evidence" | "setup";
 
 /**
  * A part of a chapter. All text is plain text.

@@ -53,6 +53,7 @@ export const HEAT_MAP: HeatMap = {
 };
 
 export const PERCENTILES: Percentiles = {
+  reach: null,
   curves: [
     { name: HOSTILE, baseline: true, percentile: [50, 90, 99, 99.9], latency_us: [100, 200, 900, 8000] },
     { name: "off", baseline: false, percentile: [50, 90, 99], latency_us: [90, 180, 0] },
@@ -67,6 +68,7 @@ export const SWEEP: Sweep = {
       title: "Throughput",
       unit: "TPS",
       log: false,
+      reach: null,
       lines: [
         {
           name: HOSTILE,
@@ -85,6 +87,8 @@ export const SWEEP: Sweep = {
 export const BARS: Bars = {
   title: "Throughput",
   unit: "TPS",
+  reach: null,
+  asked: null,
   categories: ["direct", HOSTILE],
   series: [{ name: "one", values: [10_000, null], low: [9_000, null], high: [11_000, null] }, { name: "two", values: [5, 6], low: [], high: [] }],
 };
@@ -122,9 +126,9 @@ export const EMPTY: FigureData[] = [
   { kind: "timeline", group: "", start_s: 0, end_s: 0, lanes: [], spans: [], marks: [] },
   { kind: "timeline", ...TIMELINE, lanes: [{ id: "a", title: "", unit: "µs", log: true, stacked: false, series: [series("a", [null, 0])] }], marks: [] },
   { kind: "heat_map", group: "", start_s: 0, end_s: 0, first_s: 0, step_s: 1, bounds_us: [], counts: [] },
-  { kind: "percentiles", curves: [] },
+  { kind: "percentiles", reach: null, curves: [] },
   { kind: "sweep", factor: "", log: true, panels: [] },
-  { kind: "sweep", factor: "x", log: true, panels: [{ title: "", unit: "", log: true, lines: [] }] },
-  { kind: "bars", title: "", unit: "", categories: [], series: [] },
+  { kind: "sweep", factor: "x", log: true, panels: [{ title: "", unit: "", log: true, reach: null, lines: [] }] },
+  { kind: "bars", reach: null, asked: null, title: "", unit: "", categories: [], series: [] },
   { kind: "matrix", title: "", unit: "", ratio: true, less_is_better: [], row_factor: "", column_factor: "", rows: [], columns: [], cells: [] },
 ];

@@ -29,7 +29,7 @@ fn declarations() -> String {
         };
     }
     declare! {
-        Document Detail Headline Caution Definition Section Block Table Column Value
+        Document Detail Headline Caution Gravity Definition Section Part Block Table Column Value
         Figure FigureData Timeline Lane Series Span SpanKind Mark MarkKind HeatMap
         Percentiles Curve Sweep SweepPanel SweepLine SweepPoint Bars BarSeries Matrix MatrixCell
     }

@@ -232,11 +232,13 @@ fn same(merged: &Recording, one: &Recording) -> Result<(), TestCaseError> {
         let ScriptRecording {
             transactions,
             latency_sums,
+            response,
             skipped,
             retried,
             retries,
             failures,
         } = merged;
+        same_histogram(response, &one.response)?;
         let counts = (*transactions, *skipped, *retried, *retries, *failures);
         let expected: (_, _, _, _, FailureCounts) =
             (one.transactions, one.skipped, one.retried, one.retries, one.failures);

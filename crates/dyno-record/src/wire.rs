@@ -1,7 +1,7 @@
 //! Intervals as bytes: how a load host tells the one that keeps them what its part of a load did.
 //!
-//! The form is postcard's; histograms are strings of bytes in it, see [`crate::classes`]. Bytes may come from anybody who
-//! reaches a port, so what is read is bounded by what the load can be: its phases and workloads, the classes of a
+//! The form is postcard's; histograms are strings of bytes in it, see [`crate::classes`]. Bytes may come from anybody
+//! who reaches a port, so what is read is bounded by what the load can be: its phases and workloads, the classes of a
 //! histogram, and counts that may be added without end.
 
 use crate::interval::Interval;

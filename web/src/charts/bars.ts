@@ -19,6 +19,8 @@ const RIGHT = 20;
 const THICKNESS = 20;
 const SPACE = 12;
 const THICKEST = 56;
+/** How much of the room of a group its bars take at most. */
+const GROUP = 0.78;
 /** Bars that are far apart are hard to compare: the most room between groups, and what the axis takes at least. */
 const WIDEST_SPACE = 90;
 const NARROWEST = 360;
@@ -52,7 +54,9 @@ export function bars(data: Bars, frame: Frame): Drawing {
   };
   const values = valueAxis(0, scale, data.unit, false, theme);
   const room = isUpright ? (frame.width - left - right) / Math.max(1, data.categories.length) : data.series.length * THICKNESS + SPACE;
-  const thickness = Math.min(THICKEST, (room * 0.78) / Math.max(1, data.series.length));
+  // A value has room above its bar.
+  const thickest = Math.max(THICKEST, widestLabel(data) + 2);
+  const thickness = Math.min(thickest, (room * GROUP) / Math.max(1, data.series.length));
   const option: Option = {
     animation: false,
     title: layout.titles,
@@ -72,14 +76,15 @@ export function bars(data: Bars, frame: Frame): Drawing {
 function fitsUpright(data: Bars, width: number): boolean {
   const room = (width - LEFT - RIGHT) / Math.max(1, data.categories.length);
   const namesFit = data.categories.every((category) => textWidth(category, SMALL) + NAME_SPACE <= room);
-  const valuesFit = (widestLabel(data) + 2) * data.series.length <= room * 0.85;
+  const valuesFit = (widestLabel(data) + 2) * data.series.length <= room * GROUP;
   return namesFit && valuesFit;
 }
 
 /** How wide the panel of upright bars may become. */
 function widest(data: Bars): number {
   const names = data.categories.map((category) => textWidth(category, SMALL) + NAME_SPACE);
-  return Math.max(NARROWEST, data.categories.length * Math.max(data.series.length * THICKEST + WIDEST_SPACE, ...names));
+  const count = data.series.length;
+  return Math.max(NARROWEST, data.categories.length * Math.max(count * THICKEST + WIDEST_SPACE, (count * (widestLabel(data) + 2)) / GROUP, ...names));
 }
 
 function widestLabel(data: Bars): number {

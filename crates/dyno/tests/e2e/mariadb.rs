@@ -213,7 +213,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
         .expect(1)
         .says("`pk-update-checkpoints` runs on PostgreSQL only: no other database writes whole pages into its log")
         .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data")
-        .says("polar-mysql, burn-after-reading, fdw-proxy, replicas.");
+        .says("polar-mysql, burn-after-reading, fdw-proxy, replicas, ycsb, tpcc.");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(
         &home,

@@ -101,7 +101,7 @@ fn rest(others: &[&Effect], beside: usize, screen: &Screen) -> String {
     let of = match (others, beside) {
         ([], _) => return String::new(),
         (_, 0) => String::new(),
-        ([only], _) => format!("of {} ", factor(only, screen).map_or("", |factor| &factor.name)),
+        ([only], _) => format!("of {} ", screen.factor_of(only).map_or("", |factor| &factor.name)),
         (several, _) => format!("of the other {} ", several.len()),
     };
     match bound < TOO_MUCH {
@@ -110,13 +110,11 @@ fn rest(others: &[&Effect], beside: usize, screen: &Screen) -> String {
     }
 }
 
-fn factor<'a>(effect: &Effect, screen: &'a Screen) -> Option<&'a ScreenedFactor> {
-    screen.factors.iter().find(|factor| factor.name == effect.factor)
-}
-
 /// A value of the factor of an effect, in words.
 fn value(effect: &Effect, screen: &Screen, names: &Names, which: fn(&ScreenedFactor) -> &String) -> String {
-    factor(effect, screen).map_or_else(String::new, |factor| names.of_level(&factor.name, which(factor)))
+    screen
+        .factor_of(effect)
+        .map_or_else(String::new, |factor| names.of_level(&factor.name, which(factor)))
 }
 
 /// What a factor does: `14 % more throughput`.

@@ -67,7 +67,7 @@ impl Checks {
     /// Of variants that were measured in turn. Only what decides can fail.
     #[must_use]
     pub fn of_versus(campaign: &Campaign, versus: &Versus, limits: Limits) -> Self {
-        let measures = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
+        let measures = Measure::ALL;
         let record = campaign.record.as_ref();
         let several = !versus.further.is_empty();
         let named: Vec<[String; 2]> = versus.all().map(|one| answer::names(one, campaign)).collect();

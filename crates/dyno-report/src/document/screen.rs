@@ -15,9 +15,6 @@ const HOW: &str = "Each variant was measured at the same time as its mirror imag
                    effects are free of it, and it is not known. What three do together is, with more than four \
                    factors, mixed into effects. All intervals of a measure hold together at 95 %.";
 
-/// All that is told.
-const MEASURES: [Measure; 4] = [Measure::Throughput, Measure::P50, Measure::P95, Measure::P99];
-
 /// The effects, and of the `sections` of a campaign those that do not compare its cells: cells of different pairs were
 /// measured at different times.
 pub(super) fn with_runs(screen: &Screen, sections: Vec<Section>) -> Vec<Section> {
@@ -49,7 +46,7 @@ fn change(ratio: f64) -> f64 {
 }
 
 fn effects(screen: &Screen) -> Table {
-    let others = || MEASURES.into_iter().filter(|measure| *measure != screen.measure);
+    let others = || Measure::ALL.into_iter().filter(|measure| *measure != screen.measure);
     let full = |column: Column| Column {
         detail: Detail::Full,
         ..column
@@ -93,8 +90,7 @@ fn effects(screen: &Screen) -> Table {
 
 /// The factor of an effect.
 fn factor(screen: &Screen, effect: &Effect) -> ScreenedFactor {
-    let found = screen.factors.iter().find(|factor| factor.name == effect.factor);
-    found.cloned().unwrap_or_else(|| ScreenedFactor {
+    screen.factor_of(effect).cloned().unwrap_or_else(|| ScreenedFactor {
         name: effect.factor.clone(),
         first: String::new(),
         second: String::new(),
@@ -144,7 +140,7 @@ fn pairs(screen: &Screen) -> Table {
         number("left out", ""),
     ]);
     let row = |pair: &ScreenedPair| {
-        let ratio = pair.ratios.iter().find(|ratio| ratio.measure == screen.measure);
+        let ratio = pair.ratio(screen.measure);
         let levels = screen.factors.iter().map(|factor| {
             let level = pair.levels.get(&factor.name).map_or("", String::as_str);
             words(one_line(level))

@@ -76,15 +76,10 @@ impl Archive {
         }
         let exact = [self.path.join(name), PathBuf::from(name)];
         exact.into_iter().find_map(Campaign::read).or_else(|| {
-            let campaigns = || {
-                self.campaigns()
-                    .into_iter()
-                    .flatten()
-                    .rev()
-                    .filter(|_| !name.is_empty())
-            };
-            let labelled = campaigns().find(|campaign| campaign.label() == Some(name));
-            labelled.or_else(|| campaigns().find(|campaign| campaign.is_called(name)))
+            let mut campaigns = self.campaigns().ok().filter(|_| !name.is_empty())?;
+            let labelled = campaigns.iter().rposition(|campaign| campaign.label() == Some(name));
+            let called = labelled.or_else(|| campaigns.iter().rposition(|campaign| campaign.is_called(name)));
+            Some(campaigns.swap_remove(called?))
         })
     }
 }

@@ -10,7 +10,27 @@ use dyno_report::plot::Screen;
 
 /// `dyno list`.
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
+    let asks = [
+        arguments.experiment.is_some(),
+        arguments.target.is_some(),
+        arguments.since.is_some(),
+        arguments.json,
+    ];
     let text = match arguments.what {
+        Listing::Experiments if asks.contains(&true) => {
+            return Err(
+                "--experiment, --target, --since and --json are for campaigns: dyno list"
+                    .to_owned()
+                    .into(),
+            );
+        }
+        Listing::Runs if arguments.json => {
+            return Err(
+                "--json has an object for each campaign: leave out runs, or use dyno export --format json"
+                    .to_owned()
+                    .into(),
+            );
+        }
         Listing::Experiments => {
             let listed = experiment::builtin().iter().map(|builtin| {
                 let experiment = experiment::find(builtin.name)?;

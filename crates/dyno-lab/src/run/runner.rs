@@ -206,11 +206,11 @@ impl<'a> CampaignRunner<'a> {
         let folder = self.bench.campaign.path();
         let begun = Instant::now();
         let mut blocks_made = 0;
+        let mut told = turns::OfRuns::new(progress);
         for (block, runs) in self.plan.runs.chunks(turns::block_of(self.plan)).enumerate() {
             let missing = self.missing();
             let missing: Vec<_> = missing.into_iter().filter(|run| runs.contains(run)).collect();
             if !missing.is_empty() {
-                let mut told = turns::OfRuns::new(&mut *progress);
                 if let Some(failure) = self.runs(&missing, &mut told)? {
                     return Ok(Some(failure));
                 }
@@ -226,7 +226,7 @@ impl<'a> CampaignRunner<'a> {
             versus.notes.extend(notes.iter().cloned());
             versus.write(folder, &blocks)?;
             let took = begun.elapsed();
-            progress.versus(&versus, took, at_most);
+            told.versus(&versus, took, at_most);
             let next = took.checked_div(blocks_made).unwrap_or_default();
             if versus.is_decided() || took.saturating_add(next) > at_most {
                 self.needed = (block + 1) * turns::block_of(self.plan);

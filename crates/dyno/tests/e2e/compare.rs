@@ -318,6 +318,12 @@ fn campaigns_have_names() {
     desk.dyno("list --experiment other")
         .expect(0)
         .shows("There is no such campaign");
+    for (words, why) in [
+        ("list experiments --since 7d", "are for campaigns: dyno list"),
+        ("list runs --json", "leave out runs"),
+    ] {
+        desk.dyno(words).expect(1).says(why);
+    }
     desk.dyno("run quick.toml --name @1")
         .expect(1)
         .says("write 1 to 60 characters");

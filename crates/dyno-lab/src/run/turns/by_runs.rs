@@ -9,8 +9,8 @@ use super::together::alike;
 use super::{TurnsError, only_varied};
 use crate::run::Progress;
 use dyno_analysis::progress::Upcoming;
-use dyno_archive::plan::{Levels, Plan, PlannedRun, WARMUP};
-use dyno_archive::{Block, Campaign, LOG_TOLERANCE_S, LatencyCounts, Measure, Run, RunState, Turns, Versus, Way};
+use dyno_archive::plan::{Levels, Plan, PlannedRun};
+use dyno_archive::{Block, Campaign, LatencyCounts, Measure, Run, RunState, Turns, Versus, Way, is_measured};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -119,12 +119,11 @@ fn apart_s(runs: &[&Run]) -> Option<f64> {
 fn figures(run: &Run) -> Option<[f64; 4]> {
     let record = run.record.as_ref().ok().filter(|_| run.state == RunState::Complete)?;
     let tps = record.summary.as_ref()?.tps()?;
-    let phases = record.phases.iter().filter(|phase| phase.name != WARMUP);
-    let begins = phases.clone().filter_map(|phase| phase.start_s).reduce(f64::min)?;
-    let ends = phases.filter_map(|phase| phase.end_s).reduce(f64::max)?;
     let mut counts = LatencyCounts::default();
-    run.latencies(begins - LOG_TOLERANCE_S..ends - LOG_TOLERANCE_S, |line| {
-        counts.add(line)
+    run.latencies(0.0..f64::INFINITY, |line| {
+        if is_measured(&record.phases, line.start_s) {
+            counts.add(line);
+        }
     });
     let [p50, p95, p99] = counts.percentiles_us([50.0, 95.0, 99.0])?;
     Some(Measure::ALL.map(|measure| match measure {

@@ -52,7 +52,7 @@ fn of_the_server() {
 #[test]
 fn of_the_server_while_loading() {
     let (desk, home) = (Desk::new(), Home::new());
-    let words = "pk-select --set warmup=0s --set measure=300ms --set rows=20000000";
+    let words = "pk-select --set warmup=0s --set measure=300ms --set rows=4000000";
     let mut running = Running::start(desk.command_embedded(&home, words));
     running.until("Loading tbl");
     let pid_file = fs::read_to_string(home.data().join("postmaster.pid")).unwrap();
@@ -61,7 +61,7 @@ fn of_the_server_while_loading() {
     running.end().expect(1).says("error: ");
     home.assert_no_server();
     assert_eq!(run_folders(&desk.archive()).len(), 0);
-    desk.embedded(&home, &words.replace("20000000", "1000"))
+    desk.embedded(&home, &words.replace("4000000", "1000"))
         .expect(0)
         .says("Loading tbl");
 }

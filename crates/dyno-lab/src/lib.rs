@@ -1,8 +1,10 @@
 //! The laboratory: what is done, in what order.
 //!
 //! [`experiment`] turns a file into the exact work of a campaign; [`run`] does it and archives what it sees;
-//! [`command`] writes command lines as they may be archived; [`doctor`] says beforehand whether a load can run.
+//! [`command`] writes command lines as they may be archived; [`doctor`] says beforehand whether a load can run;
+//! [`capture`] makes a file of what a server executes.
 
+pub mod capture;
 pub mod command;
 pub mod doctor;
 pub mod experiment;

@@ -162,7 +162,13 @@ fn made(kind: &str, data: &Data) -> Vec<Vec<String>> {
     let row = |name: &str, what: String| vec![kind.to_owned(), name.to_owned(), what];
     let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row(name, text.trim().to_owned()));
     let fills = data.fill.iter();
-    let fills = fills.map(|fill| row(&fill.table, counted(fill.rows, "row")));
+    let fills = fills.map(|fill| {
+        let rows = counted(fill.rows, "row");
+        match &fill.file {
+            Some(file) => row(&fill.table, format!("{rows} of {}", file.path.display())),
+            None => row(&fill.table, rows),
+        }
+    });
     let prepare = data.prepare.as_ref();
     let prepare = prepare.map(|prepare| row("prepare", in_lua(&prepare.script)));
     let (setup, finish) = (sql("setup", &data.setup), sql("finish", &data.finish));

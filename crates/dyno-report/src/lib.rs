@@ -28,6 +28,7 @@ pub mod markdown;
 mod pictures;
 pub mod plot;
 mod progress;
+mod standing;
 mod table;
 mod terminal;
 
@@ -46,4 +47,5 @@ pub use list::{Filter, ListedCampaign, campaigns, runs};
 pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
 pub use progress::{finished_run, progress_line, upcoming_line};
+pub use standing::servers;
 pub use terminal::{campaign, comparison, overview, plans, run};

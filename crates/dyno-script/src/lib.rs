@@ -68,7 +68,7 @@ pub use lexis::Lexis;
 #[cfg(feature = "program")]
 pub use program::{CaptureFault, Example, ScriptFault, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use random::Random;
-pub use rows::{ColumnError, Draw, Making, RowError, RowFormat, RowWriter, Rows};
+pub use rows::{ColumnError, Draw, GivenReader, GivenRows, Making, RowError, RowFormat, RowWriter, Rows};
 pub use script::Script;
 pub use seeds::{Seeds, ThreadSeeds};
 pub use shell::{Shell, ShellLine};

@@ -6,7 +6,7 @@ use crate::options::Settings;
 use dyno_lua::{Column, FilledTable, Filler};
 use dyno_record::ErrorCode;
 use dyno_script::{ColumnError, Draw, Making, Rows};
-use dyno_target::target::Fill;
+use dyno_target::target::{Fill, RowSource};
 use dyno_target::{mysql, postgres};
 use dyno_wire::ServerError;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Filler for Loading {
                     table: table.name.clone(),
                     rows: table.rows,
                     columns: names(table),
-                    seed: None,
+                    source: RowSource::Server,
                 };
                 let filled = mysql::load::fill_rows(&mut client, &fill, &rows, connections, &goes_on, &mut |_| ());
                 filled.map_err(|error| match &error {

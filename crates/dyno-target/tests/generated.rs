@@ -4,12 +4,13 @@
 
 mod support;
 
+use dyno_script::Rows;
 use dyno_target::mysql::embedded as mariadb;
-use dyno_target::mysql::load::{LoadError, fill_generated, run};
+use dyno_target::mysql::load::{LoadError, fill_rows, run};
 use dyno_target::postgres::embedded::{Embedded, create_from_template, drop_database};
 use dyno_target::postgres::load::{self, Filled, run_sql};
 use dyno_target::postgres::room::needed_bytes;
-use dyno_target::target::{Fill, Sql};
+use dyno_target::target::{Fill, RowSource, Sql};
 use dyno_target::{mysql, postgres};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -57,7 +58,7 @@ fn fill(rows: u64) -> Fill {
         columns: columns
             .map(|(name, expression)| ((*name).to_owned(), (*expression).to_owned()))
             .collect(),
-        seed: Some(SEED),
+        source: RowSource::Seed(SEED),
     }
 }
 
@@ -85,10 +86,10 @@ fn on_postgres(info: &postgres::address::ConnectionInfo, connections: usize) -> 
         table,
         rows,
         columns,
-        seed,
+        source,
     } = fill(ROWS);
     let mut fill = load::Fill::new(&table, rows, columns);
-    (fill.seed, fill.connections) = (seed, connections);
+    (fill.source, fill.connections) = (source, connections);
     let estimate = |copies| needed_bytes(&mut info.connect().unwrap(), std::slice::from_ref(&fill), copies).unwrap();
     let estimated = estimate(2) - estimate(1);
     let mut last = 0;
@@ -105,6 +106,20 @@ fn on_postgres(info: &postgres::address::ConnectionInfo, connections: usize) -> 
     (postgres_sum(&mut client), filled.unwrap())
 }
 
+fn fill_generated(
+    client: &mut mysql::Client,
+    fill: &Fill,
+    seed: u64,
+    connections: usize,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), LoadError> {
+    let columns = fill.columns.iter();
+    let columns = columns.map(|(name, expression)| (name.as_str(), expression.as_str()));
+    let rows = Rows::compile(&fill.table, seed, columns)?;
+    fill_rows(client, fill, &rows, connections, stop, progress)
+}
+
 fn on_mariadb(info: &mysql::address::ConnectionInfo, connections: usize) -> String {
     into_mariadb(info, connections, TABLE)
 }
@@ -117,7 +132,7 @@ fn into_mariadb(info: &mysql::address::ConnectionInfo, connections: usize, table
     let mut told = Vec::new();
     let stop = AtomicBool::new(false);
     fill_generated(&mut client, &fill(ROWS), SEED, connections, &stop, &mut |rows| {
-        told.push(rows)
+        told.push(rows);
     })
     .unwrap();
     assert!(
@@ -233,7 +248,7 @@ fn what_does_not_fit_is_refused(info: &mysql::address::ConnectionInfo) {
             table: "t".to_owned(),
             rows: 3000,
             columns: columns.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec(),
-            seed: Some(0),
+            source: RowSource::Seed(0),
         };
         fill_generated(&mut client, &fill, 0, 2, &AtomicBool::new(stop), &mut |_| ())
     };

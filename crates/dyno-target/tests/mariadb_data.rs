@@ -15,7 +15,7 @@ use dyno_target::mysql::sampler::sampler_set;
 use dyno_target::mysql::sizes::database_sizes;
 use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{
-    Data, Embedded as _, Fill, KillSwitch, Needs, Progress, Reach, Sql, State, StopFlag, Wanted,
+    Data, Embedded as _, Fill, KillSwitch, Needs, Progress, Reach, RowSource, Sql, State, StopFlag, Wanted,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -107,7 +107,7 @@ fn data_is_loaded_and_counted() {
             ("id".to_owned(), "row".to_owned()),
             ("info".to_owned(), "concat('row ', row)".to_owned()),
         ],
-        seed: None,
+        source: RowSource::Server,
     };
     let mut told = Vec::new();
     fill_table(&mut client, &fill, &AtomicBool::new(false), &mut |rows| told.push(rows)).unwrap();
@@ -255,7 +255,7 @@ fn a_run_finds_the_data_that_it_asks_for() {
             table: "tbl".to_owned(),
             rows: 10,
             columns: vec![column],
-            seed: None,
+            source: RowSource::Server,
         }],
         finish: sql("alter table tbl add primary key (id)"),
         tablespaces: Vec::new(),
@@ -330,7 +330,7 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
             table: "tbl".to_owned(),
             rows: 200_000,
             columns: vec![column("id", "row"), column("info", "repeat('x', 200)")],
-            seed: None,
+            source: RowSource::Server,
         }],
         finish: sql(""),
         tablespaces: Vec::new(),

@@ -8,7 +8,9 @@ use dyno_target::mysql::Client;
 use dyno_target::mysql::address::ConnectionInfo;
 use dyno_target::mysql::data::WORKING;
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, Server};
-use dyno_target::target::{Data, Database, External, Fill, Lock, Progress, Sql, State, StopFlag, TargetError, Wanted};
+use dyno_target::target::{
+    Data, Database, External, Fill, Lock, Progress, RowSource, Sql, State, StopFlag, TargetError, Wanted,
+};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -173,7 +175,7 @@ fn the_database_of_others_stays_theirs() {
             table: "mine".to_owned(),
             rows: 1,
             columns: vec![("id".to_owned(), "row".to_owned())],
-            seed: None,
+            source: RowSource::Server,
         }];
         let error = refused(info.check_data(&Data { fill, ..bring.clone() }, &stop));
         assert!(error.contains("no sequence engine"), "{error}");
@@ -293,7 +295,7 @@ fn what_loading_changed_is_written_before_the_load() {
             ("id".to_owned(), "row".to_owned()),
             ("info".to_owned(), "repeat('x', 200)".to_owned()),
         ],
-        seed: None,
+        source: RowSource::Server,
     }];
     let stop = StopFlag::default();
     let mut dirty = || {

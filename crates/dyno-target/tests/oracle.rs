@@ -8,7 +8,8 @@ use dyno_oracle_standin::{Account, Listener};
 use dyno_record::{Explained, Meaning};
 use dyno_target::oracle::address::ConnectionInfo;
 use dyno_target::target::{
-    Asked, Control, Data, Database, External, Fill, Progress, Sql, State, StopFlag, TargetError, ToExplain, Wanted,
+    Asked, Control, Data, Database, External, Fill, Progress, RowSource, Sql, State, StopFlag, TargetError, ToExplain,
+    Wanted,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,7 +52,7 @@ fn data(rows: u64) -> Data {
             table: "tbl".to_owned(),
             rows,
             columns: columns.map(|(name, made)| (name.to_owned(), made.to_owned())).to_vec(),
-            seed: Some(1),
+            source: RowSource::Seed(1),
         }],
         finish: sql("alter table tbl add constraint tbl_pk primary key (id)"),
         tablespaces: Vec::new(),

@@ -121,7 +121,9 @@ fn with_hint(mut error: clap::Error, words: &[String]) -> clap::Error {
     else {
         return error;
     };
-    let Some((option, name)) = VALUES.iter().find(|(option, _)| option == unknown) else {
+    // An option that goes only without an experiment is named with its value.
+    let unknown = unknown.split(' ').next().unwrap_or_default();
+    let Some((option, name)) = VALUES.iter().find(|(option, _)| *option == unknown) else {
         return error;
     };
     let place = words.iter().position(|word| word.split('=').next() == Some(option));

@@ -30,6 +30,22 @@ pub fn handle_trial(stop: &Stop) -> io::Result<()> {
     Ok(())
 }
 
+/// From now on signals stop a server that is kept: the first by `stop`, the second at once.
+pub fn handle_server(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
+    let mut signals = Signals::new(heeded([SIGINT, SIGTERM, SIGHUP]))?;
+    let (stop, emergency) = (stop.clone(), emergency.clone());
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for _ in signals.forever() {
+            if stop.requested() {
+                emergency.stop_now();
+                std::process::exit(1);
+            }
+            stop.request();
+        }
+    })?;
+    Ok(())
+}
+
 /// From now on signals end the campaign: the first by `stop`, the second by killing the embedded server and leaving
 /// with exit code 2.
 pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {

@@ -4,7 +4,9 @@ mod agent;
 mod announcer;
 mod arguments;
 mod capacity;
+mod capture;
 mod ceiling;
+mod check;
 mod clean;
 mod cli;
 mod compare;
@@ -14,6 +16,7 @@ mod failure;
 mod interrupt;
 mod live;
 mod look;
+mod new;
 mod one_load;
 mod pipeline;
 mod report;
@@ -21,6 +24,7 @@ mod run;
 mod say;
 mod screen;
 mod serve;
+mod server;
 mod terminal;
 mod trial;
 mod versus;
@@ -52,6 +56,9 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),
         Command::Sysbench(arguments) => return dyno_sysbench::main(arguments.words.into_iter()).into(),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Capture(arguments) => capture::capture(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Versus(arguments) => versus::versus(&arguments),
         Command::Screen(arguments) => screen::screen(&arguments),
@@ -62,6 +69,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
+        Command::Server(arguments) => server::server(&arguments),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),

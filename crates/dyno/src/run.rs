@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
     let archive = &arguments.archive.archive;
-    let Some(name) = &arguments.experiment else {
+    if arguments.experiment.is_none() && arguments.script.is_none() {
         let resumption = Resumption {
             campaign: arguments.resume.clone().flatten(),
             archive: archive.clone(),
@@ -34,8 +34,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return make(archive, arguments.live, |progress, stop, emergency| {
             dyno_lab::run::resume(&resumption, progress, stop, emergency)
         });
-    };
-    let plan = plan(name, arguments, &environment)?;
+    }
+    let plan = plan(arguments, &environment)?;
     if arguments.dry_run {
         dyno_lab::run::rehearse(&plan, arguments.target.as_deref(), &environment)?;
         let named = plan
@@ -86,8 +86,11 @@ fn nodes(cluster: &str, asked: Option<u16>, environment: Environment<'_>) -> Res
 }
 
 /// What is to be done.
-fn plan(name: &str, arguments: &RunArguments, environment: Environment<'_>) -> Result<Plan, Failure> {
-    let mut experiment = experiment::find(name)?;
+fn plan(arguments: &RunArguments, environment: Environment<'_>) -> Result<Plan, Failure> {
+    let mut experiment = match (&arguments.script, &arguments.experiment) {
+        (Some(script), _) => experiment::one_off(script)?,
+        (None, name) => experiment::find(name.as_deref().unwrap_or_default())?,
+    };
     let hosts = match (arguments.local_agents, &arguments.ray) {
         (Some(number), _) => vec![LOCAL.to_owned(); usize::from(number)],
         (None, Some(cluster)) => {
@@ -106,6 +109,11 @@ fn plan(name: &str, arguments: &RunArguments, environment: Environment<'_>) -> R
     let repetitions = arguments.repeat.map(|times| times as usize);
     let seed = arguments.seed.unwrap_or_else(new_seed);
     let mut set = arguments.set.clone();
+    set.extend(
+        arguments
+            .clients
+            .map(|clients| ("clients".to_owned(), clients.to_string())),
+    );
     if let Some(target) = &arguments.target {
         // It takes the place of all targets that the file names; a comma in it separates hosts, not levels.
         set.push(("target".to_owned(), target.replace(',', "\\,")));

@@ -28,7 +28,7 @@ pub use place::{Place, padded};
 pub use planned_run::PlannedRun;
 pub(crate) use planned_run::harmless;
 pub use published::{Publication, PublishedFigure};
-pub use resolved::{Data, Fill, GRACE, MEASURE, Phase, Prepare, Resolved, Stage, WARMUP, Workload};
+pub use resolved::{Data, Fill, GRACE, MEASURE, Phase, Prepare, Resolved, RowFile, RowLayout, Stage, WARMUP, Workload};
 pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
 pub use secret::{shown_option, shown_parameter};
 pub use server::{Foreign, FurtherServer, Instances, MAIN};

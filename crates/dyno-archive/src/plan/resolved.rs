@@ -7,6 +7,7 @@ use super::{
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The name of the phase whose results count.
@@ -112,7 +113,7 @@ pub struct Data {
     /// Where it stands; `None` in the archives of earlier dynos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_place: Option<Place>,
-    /// Tables filled with generated rows.
+    /// Tables filled with rows.
     pub fill: Vec<Fill>,
     /// A script in Lua whose command `prepare` makes data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,18 +136,52 @@ pub struct Data {
     pub tablespaces: Vec<String>,
 }
 
-/// A table filled with generated rows.
+/// A table filled with rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// The table.
     pub table: String,
     /// Number of rows.
     pub rows: u64,
-    /// For each column an expression, in which `row` is the number of the row from 1.
+    /// For each column an expression, in which `row` is the number of the row from 1; of a file the number of a value
+    /// in its rows, from 1.
     pub columns: IndexMap<String, String>,
     /// The expressions are in dyno's own language, and from this the rows are made; `None`: they are SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// The file that the rows stand in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<RowFile>,
+}
+
+/// A file that has the rows of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowFile {
+    /// Where it was when the campaign was planned.
+    pub path: PathBuf,
+    /// How values stand in it.
+    pub layout: RowLayout,
+    /// Whether its first row has the names of its columns.
+    pub header: bool,
+    /// What stands for NULL.
+    pub null: String,
+    /// The SHA-256 of all its bytes, in hexadecimal: rows of another file are other data.
+    pub sha256: String,
+}
+
+/// How values stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowLayout {
+    /// Separated by a character, in double quotes where they hold it, a quote or a line break (RFC 4180).
+    Separated {
+        /// That character, of ASCII.
+        delimiter: char,
+    },
+    /// Separated by tabs, with backslashes before what is special, as COPY and `mysqldump --tab` write them.
+    Escaped,
+    /// In Apache Parquet.
+    Parquet,
 }
 
 /// A script in Lua whose command `prepare` makes data.

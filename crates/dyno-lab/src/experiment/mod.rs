@@ -5,6 +5,7 @@
 //! through [`Experiment::set`], so that each value has one meaning and one check. [`Experiment::plan`] gives the
 //! exact work of a run, with nothing left open.
 
+mod begin;
 mod builtin;
 mod counted;
 mod diagnostic;
@@ -16,6 +17,7 @@ mod factor;
 mod load_hosts;
 pub(crate) mod mention;
 mod named;
+mod one_off;
 mod placeholder;
 pub mod plan;
 mod resolve;
@@ -24,10 +26,13 @@ mod servers;
 mod set;
 pub(crate) mod text_file;
 
+pub use begin::{SCHEMA, SCHEMA_FILE, begin};
 pub use builtin::{Builtin, builtin, find};
 pub use diagnostic::Diagnostic;
 pub use dialect::OtherDatabase;
+pub(crate) use document::file_form;
 pub(crate) use named::NamedLevels;
+pub use one_off::one_off;
 pub(crate) use placeholder::{substitute, unknown as unknown_placeholder};
 pub(crate) use servers::checked;
 pub use set::SetError;
@@ -36,8 +41,8 @@ pub(crate) use set::{HOSTS, TARGET};
 use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
 use dyno_archive::plan::{
-    Address, Cache, Check, Driver, Expect, Levels, LoadHosts, Path, Place, Protocol, Publication, Question, Scripts,
-    Size, Span, State, Value,
+    Address, Cache, Check, Driver, Expect, Levels, LoadHosts, Path, Place, Protocol, Publication, Question, RowFile,
+    Scripts, Size, Span, State, Value,
 };
 use dyno_fleet::start::HostError;
 use dyno_target::target::without_secrets;
@@ -118,7 +123,7 @@ enum Change {
     Include(Vec<Levels>),
 }
 
-/// A table to be filled with generated rows; `{name}` stands for parameters.
+/// A table to be filled with rows; `{name}` stands for parameters.
 #[derive(Clone, Debug, PartialEq)]
 struct FillPlan {
     table: String,
@@ -126,6 +131,8 @@ struct FillPlan {
     columns: IndexMap<String, String>,
     /// What dyno makes the rows from; `None`: the server makes them from expressions in SQL.
     seed: Option<String>,
+    /// The file that the rows stand in.
+    file: Option<RowFile>,
 }
 
 /// A workload as written.
@@ -196,6 +203,9 @@ pub enum ExperimentError {
         /// The system's reason.
         cause: std::io::Error,
     },
+    /// There is nothing to execute.
+    #[error("the script is empty: it needs at least one statement, for example --script 'select 1'")]
+    EmptyScript,
     /// The file says something wrong.
     #[error(transparent)]
     Invalid(#[from] Diagnostic),

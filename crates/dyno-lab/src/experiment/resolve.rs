@@ -95,6 +95,7 @@ impl Experiment {
                     .map(|(name, expression)| (name, substitute(&expression, &parameters)))
                     .collect(),
                 seed,
+                file: plan.file,
             })
         });
         let selected = self.selected;

@@ -2,10 +2,12 @@
 
 use super::RunError;
 use super::servers::CellServer;
+use crate::experiment::file_form;
 use crate::experiment::mention::{self, Mention};
 use crate::lua::Prepares;
-use dyno_archive::plan::{Resolved, State};
-use dyno_target::target::{self, Data, Fill, Maker, Sql, Whereabouts};
+use dyno_archive::plan::{self, Resolved, State};
+use dyno_target::table_file::TableFile;
+use dyno_target::target::{self, Data, Fill, Maker, RowSource, Sql, Whereabouts};
 use dyno_text::is_secret;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ pub(super) fn of(experiment: &Resolved) -> Data {
         table: fill.table.clone(),
         rows: fill.rows,
         columns: fill.columns.clone().into_iter().collect(),
-        seed: fill.seed,
+        source: source_of(fill),
     });
     Data {
         experiment: experiment.name.clone(),
@@ -42,6 +44,20 @@ pub(super) fn of(experiment: &Resolved) -> Data {
             State::Keep => target::State::Keep,
         },
         linked: false,
+    }
+}
+
+/// Who makes the rows of a table.
+fn source_of(fill: &plan::Fill) -> RowSource {
+    match (&fill.file, fill.seed) {
+        (Some(file), _) => RowSource::File(Arc::new(TableFile {
+            path: file.path.clone(),
+            form: file_form(file),
+            rows: fill.rows,
+            sha256: file.sha256.clone(),
+        })),
+        (None, Some(seed)) => RowSource::Seed(seed),
+        (None, None) => RowSource::Server,
     }
 }
 
@@ -75,9 +91,14 @@ pub(super) fn filled(server: &CellServer<'_>, known: &HashMap<String, Whereabout
 
 /// What makes the data what it is, whatever is done with it and wherever it is written.
 fn definition(data: &dyno_archive::plan::Data) -> String {
+    let mut fill = data.fill.clone();
+    for file in fill.iter_mut().filter_map(|fill| fill.file.as_mut()) {
+        // What is in it counts, not where it lies.
+        file.path.clear();
+    }
     // Serializing plain strings and numbers cannot fail.
     let mut definition =
-        serde_json::to_string(&(&data.setup, &data.fill, &data.finish, &data.tablespaces)).unwrap_or_default();
+        serde_json::to_string(&(&data.setup, &fill, &data.finish, &data.tablespaces)).unwrap_or_default();
     if let Some(prepared) = &data.prepare {
         let prepare = (&prepared.script.script.script, &prepared.script.lua, prepared.threads);
         let prepare = serde_json::to_string(&prepare);

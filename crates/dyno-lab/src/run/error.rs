@@ -149,6 +149,17 @@ pub enum RunError {
         names.join(", ")
     )]
     SecretsHidden { names: Vec<String> },
+    #[error(
+        "{target} is not dyno's own server, and only those can be started: embedded, embedded:VERSION, \
+         embedded:mariadb, embedded:mariadb:VERSION, embedded:mysql:system"
+    )]
+    NotPrivate { target: String },
+    /// A server that stands without a load has ended: why.
+    #[error("{0}")]
+    Ended(String),
+    /// Nobody could be told that a server stands: why.
+    #[error("{0}")]
+    Untold(String),
     #[error("stopped before anything was measured")]
     Stopped,
 }

@@ -36,6 +36,8 @@ mod sampling;
 pub mod screen;
 mod servers;
 pub(crate) mod settings;
+mod stand;
+mod statements;
 mod steps;
 mod target;
 mod threads;
@@ -50,6 +52,8 @@ pub use error::RunError;
 pub use progress::Progress;
 pub use recorder::Recorder;
 pub use recording::{Entry, RunRecording};
+pub use stand::{StandRequest, Standing, stand};
+pub use statements::{Tried, Untried, try_statements};
 
 pub use dyno_target::target::{EMBEDDED, Environment, TargetError};
 

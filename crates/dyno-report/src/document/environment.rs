@@ -486,18 +486,25 @@ fn data(experiment: &Resolved) -> Vec<Block> {
             .columns
             .iter()
             .map(|(column, expression)| format!("{column} = {expression}"));
-        let maker = match fill.seed {
-            Some(seed) => format!(" (made by dyno from seed {seed})"),
-            None => String::new(),
+        let columns = match (&fill.file, fill.seed) {
+            (Some(file), _) => format!(
+                "{} of {} (SHA-256 {})",
+                fill.columns.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+                file.path.display(),
+                file.sha256
+            ),
+            (None, Some(seed)) => {
+                format!(
+                    "{} (made by dyno from seed {seed})",
+                    columns.collect::<Vec<_>>().join(", ")
+                )
+            }
+            (None, None) => columns.collect::<Vec<_>>().join(", "),
         };
-        vec![
-            words(fill.table.as_str()),
-            exactly(fill.rows),
-            words(columns.collect::<Vec<_>>().join(", ") + &maker),
-        ]
+        vec![words(fill.table.as_str()), exactly(fill.rows), words(columns)]
     });
     let fill = Table {
-        caption: "Generated rows; in an expression, row is its number".to_owned(),
+        caption: "Rows that were loaded; in an expression, row is the number of one".to_owned(),
         columns: vec![text("table"), number("rows", ""), text("columns")],
         rows: fill.collect(),
     };

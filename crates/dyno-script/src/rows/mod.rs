@@ -7,6 +7,7 @@
 mod counted;
 mod date;
 mod escape;
+mod given;
 mod json;
 mod parse;
 mod pattern;
@@ -27,6 +28,8 @@ use std::fmt;
 use std::sync::Arc;
 use text::{State, Text};
 
+pub use given::{GivenReader, GivenRows};
+
 /// The seed of hashes and permutations that name none.
 const DEFAULT_SEED: &str = "default_seed";
 
@@ -41,6 +44,8 @@ pub struct Rows {
     row: VariableId,
     /// From this and a row's number follows what is drawn for it.
     base: u64,
+    /// Where they come from, if they are not made.
+    given: Option<Arc<dyn GivenRows>>,
 }
 
 #[derive(Debug)]
@@ -109,14 +114,21 @@ pub struct ColumnError {
 
 /// A row that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("row {row}, column {column}: {message}")]
+#[error("row {row}{}: {message}", of_column(column))]
 pub struct RowError {
     /// The row's number.
     pub row: u64,
-    /// The column's name.
+    /// The column's name; empty if there is nothing of the row.
     pub column: String,
     /// Why the column has no value.
     pub message: String,
+}
+
+fn of_column(column: &str) -> String {
+    match column {
+        "" => String::new(),
+        column => format!(", column {column}"),
+    }
 }
 
 impl Rows {
@@ -174,7 +186,27 @@ impl Rows {
             variables,
             row,
             base: Random::new(fnv1a_of(&name, seed)).bits(),
+            given: None,
         })
+    }
+
+    /// Rows that come from elsewhere, with these columns in the order of their values.
+    #[must_use]
+    pub fn given<'c>(columns: impl IntoIterator<Item = &'c str>, source: Arc<dyn GivenRows>) -> Rows {
+        let mut symbols = Symbols::new();
+        let row = symbols.intern(ROW);
+        let columns = columns.into_iter().enumerate().map(|(number, name)| Column {
+            name: name.into(),
+            text: Text::Given(number),
+            is_plain: false,
+        });
+        Rows {
+            columns: columns.collect(),
+            variables: Variables::new(&symbols),
+            row,
+            base: 0,
+            given: Some(source),
+        }
     }
 
     /// Writes rows in a format. There may be several at a time.
@@ -186,6 +218,7 @@ impl Rows {
                 variables: self.variables.clone(),
                 random: Random::new(self.base),
                 digits: Digits::new(),
+                given: self.given.as_ref().map(|given| given.open()),
             },
         }
     }
@@ -237,7 +270,7 @@ impl RowWriter<'_> {
     /// # Errors
     /// As for [`append`](Self::append).
     pub fn values(&mut self, row: u64) -> Result<Vec<Option<String>>, RowError> {
-        self.begin(row);
+        self.begin(row)?;
         let columns = self.rows.columns.iter();
         columns
             .map(|column| {
@@ -249,7 +282,7 @@ impl RowWriter<'_> {
     }
 
     fn line(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
-        self.begin(row);
+        self.begin(row)?;
         for (place, column) in self.rows.columns.iter().enumerate() {
             if place > 0 {
                 out.push(b'\t');
@@ -267,7 +300,7 @@ impl RowWriter<'_> {
     }
 
     fn literals(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
-        self.begin(row);
+        self.begin(row)?;
         for (place, column) in self.rows.columns.iter().enumerate() {
             out.push(if place > 0 { b',' } else { b'(' });
             let start = out.len();
@@ -288,7 +321,7 @@ impl RowWriter<'_> {
     }
 
     fn counted(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
-        self.begin(row);
+        self.begin(row)?;
         for column in &self.rows.columns {
             let start = out.len();
             // Room for a short length.
@@ -304,10 +337,18 @@ impl RowWriter<'_> {
     }
 
     #[inline]
-    fn begin(&mut self, row: u64) {
+    fn begin(&mut self, row: u64) -> Result<(), RowError> {
+        if let Some(given) = &mut self.state.given {
+            return given.read(row).map_err(|message| RowError {
+                row,
+                column: String::new(),
+                message,
+            });
+        }
         self.state.variables.forget_debugged();
         self.state.variables.set_scalar(self.rows.row, Scalar::Int(row as i64));
         self.state.random = Random::new(self.rows.base.wrapping_add(row));
+        Ok(())
     }
 
     /// Appends the value of a column, and says whether there is one.

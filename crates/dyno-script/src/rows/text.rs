@@ -1,12 +1,12 @@
 //! The value of a column, written where it is needed.
 
-use super::Draw;
 use super::date::{SECOND_US, write_date, write_moment};
 use super::escape::is_plain;
 use super::json::Json;
 use super::pattern::{Digits, Pattern};
 use super::whole;
 use super::words::write_word;
+use super::{Draw, GivenReader};
 use crate::expression::Expression;
 use crate::fault::{Fault, FaultKind, MAX_TEXT_BYTES};
 use crate::format::{write_double, write_int};
@@ -15,11 +15,13 @@ use crate::value::Scalar;
 use crate::variables::Variables;
 
 /// What a row is made from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct State {
     pub(super) variables: Variables,
     pub(super) random: Random,
     pub(super) digits: Digits,
+    /// The row at hand, if rows come from elsewhere.
+    pub(super) given: Option<Box<dyn GivenReader>>,
 }
 
 /// A value as text. If a part of it is NULL, so is the whole.
@@ -63,6 +65,8 @@ pub(super) enum Text {
     Json(Json),
     /// A whole number from the caller.
     Drawn(Draw),
+    /// The value of this number, from 0, of a row that comes from elsewhere.
+    Given(usize),
 }
 
 /// Where a text is filled up.
@@ -93,13 +97,20 @@ impl Text {
                 write_int(draw.number([state.random.bits(), state.random.bits()]), out);
                 Ok(true)
             }
+            Text::Given(number) => {
+                let value = state.given.as_ref().and_then(|given| given.value(*number));
+                out.extend_from_slice(value.unwrap_or_default());
+                Ok(value.is_some())
+            }
             other => other.write_rare(state, out),
         }
     }
 
     fn write_rare(&self, state: &mut State, out: &mut Vec<u8>) -> Result<bool, Fault> {
         match self {
-            Text::Value(_) | Text::Pattern(_) | Text::Literal(_) | Text::Drawn(_) => self.write(state, out),
+            Text::Value(_) | Text::Pattern(_) | Text::Literal(_) | Text::Drawn(_) | Text::Given(_) => {
+                self.write(state, out)
+            }
             Text::Concat(parts) => {
                 for part in parts {
                     if !part.write(state, out)? {
@@ -171,7 +182,7 @@ impl Text {
             Text::Pattern(pattern) => is_plain(pattern.template()),
             Text::Repeat { text, .. } => text.is_plain(),
             Text::Pad { text, with, .. } => text.is_plain() && is_plain(with),
-            Text::Json(_) => false,
+            Text::Json(_) | Text::Given(_) => false,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::rights::remedy;
 use super::{Client, ClientError};
 use crate::embedded::hex;
 use crate::mark::{MARK, Made, Mark};
-use crate::target::{Data, Part, Progress, Reach, Wanted};
+use crate::target::{Data, Part, Progress, Reach, RowSource, Wanted};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::AtomicBool;
 
@@ -67,7 +67,7 @@ impl Used {
 pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<Mark>, LoadError> {
     check(data)?;
     let sequences = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
-    match data.fill.iter().find(|fill| fill.seed.is_none()) {
+    match data.fill.iter().find(|fill| matches!(fill.source, RowSource::Server)) {
         Some(fill) if !is_there(client, sequences)? => Err(LoadError::NoSequences {
             table: fill.table.clone(),
         }),

@@ -5,16 +5,18 @@ use super::data::{self, WORKING};
 use super::database::{MysqlDatabase, route};
 use super::error::cannot;
 use super::examine::examine;
+use super::executed::executed;
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
 use super::variables::Variables;
 use super::{Scope, connect_until, connections, foreign, own_data, persisted, reachable_until};
 use crate::target::{
-    Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
-    Wanted,
+    Change, Data, Database, Executed, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag,
+    TargetError, Wanted,
 };
 use dyno_record::Finding;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What can be asked of other servers only.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +75,10 @@ impl External for ConnectionInfo {
 
     fn examine(&self, clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
         examine(self, clients, stop)
+    }
+
+    fn executed(&self, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+        executed(self, lasts, stop)
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {

@@ -4,13 +4,14 @@ mod generated;
 
 use super::{Client, ClientError};
 use crate::batches::{BATCH_ROWS, usual_connections};
+use crate::table_file::TableFileError;
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
 use dyno_wire::WireError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use generated::{fill_generated, fill_rows};
+pub use generated::fill_rows;
 
 /// Data could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,8 @@ pub enum LoadError {
     Column(#[from] ColumnError),
     #[error("a row cannot be made: {0}")]
     Row(#[from] RowError),
+    #[error(transparent)]
+    File(#[from] TableFileError),
     #[error("filling {table} failed at rows {first} to {last}: {message}")]
     Rows {
         table: String,
@@ -117,8 +120,8 @@ pub fn fill_table(
     if fill.columns.is_empty() {
         return Err(LoadError::NoColumns { table: table() });
     }
-    if let Some(seed) = fill.seed {
-        return fill_generated(client, fill, seed, usual_connections(), stop, progress);
+    if let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
+        return fill_rows(client, fill, &rows, usual_connections(), stop, progress);
     }
     let mut first = 1;
     while first <= fill.rows {
@@ -148,6 +151,7 @@ fn insert(fill: &Fill, first: u64, last: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::RowSource;
 
     #[test]
     fn lets_the_server_number_the_rows() {
@@ -158,7 +162,7 @@ mod tests {
                 ("id".to_owned(), "row".to_owned()),
                 ("x".to_owned(), "row * 2".to_owned()),
             ],
-            seed: None,
+            source: RowSource::Server,
         };
         assert_eq!(
             insert(&fill, 1, 10),

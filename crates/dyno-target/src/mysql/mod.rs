@@ -19,6 +19,7 @@ mod database;
 mod endpoint;
 mod error;
 mod examine;
+mod executed;
 mod external;
 mod foreign;
 mod instance;

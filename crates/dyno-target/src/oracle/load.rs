@@ -8,6 +8,7 @@ use super::rights::refusable;
 use super::statement::{is_block, is_definition, sent};
 use super::{Client, ClientError};
 use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, rows_in_batch, share_out, usual_connections};
+use crate::table_file::TableFileError;
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError, RowFormat, Rows};
 use std::io;
@@ -35,6 +36,8 @@ pub enum LoadError {
     Column(#[from] ColumnError),
     #[error("a row cannot be made: {0}")]
     Row(#[from] RowError),
+    #[error(transparent)]
+    File(#[from] TableFileError),
     #[error("filling {table} failed at rows {first} to {last}: {error}")]
     Rows {
         table: String,
@@ -143,8 +146,8 @@ pub(super) fn fill_table(
     if fill.columns.is_empty() {
         return Err(LoadError::NoColumns { table: table() });
     }
-    if let Some(seed) = fill.seed {
-        return fill_generated(client.info(), fill, seed, stop, progress);
+    if let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
+        return fill_rows(client.info(), fill, &rows, stop, progress);
     }
     let mut first = 1;
     while first <= fill.rows {
@@ -204,23 +207,20 @@ fn with_row_quoted(sql: &str) -> String {
     quoted
 }
 
-/// Fills a table whose expressions are dyno's own.
-fn fill_generated(
+/// Fills a table with rows that are ready to be sent.
+fn fill_rows(
     info: &ConnectionInfo,
     fill: &Fill,
-    seed: u64,
+    rows: &Rows,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), LoadError> {
-    let columns = fill.columns.iter();
-    let columns = columns.map(|(name, expression)| (name.as_str(), expression.as_str()));
-    let rows = Rows::compile(&fill.table, seed, columns)?;
     let names: Vec<&str> = fill.columns.iter().map(|(name, _)| name.as_str()).collect();
     let places: Vec<String> = (1..=names.len()).map(|number| format!(":{number}")).collect();
     let loading = Loading {
         info,
         fill,
-        rows: &rows,
+        rows,
         statement: format!(
             "insert into {} ({}) values ({})",
             fill.table,
@@ -301,6 +301,7 @@ impl Loading<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::RowSource;
 
     #[test]
     fn lets_the_server_number_the_rows() {
@@ -311,7 +312,7 @@ mod tests {
                 ("id".to_owned(), "row".to_owned()),
                 ("x".to_owned(), "row * 2 || 'row' || a_row".to_owned()),
             ],
-            seed: None,
+            source: RowSource::Server,
         };
         assert_eq!(
             insert(&fill, 4, 10),

@@ -4,17 +4,19 @@ use super::address::ConnectionInfo;
 use super::data;
 use super::database::route;
 use super::examine::examine;
+use super::executed::executed;
 use super::facts::{server_facts, server_identity};
 use super::foreign;
 use super::lock::{Holder, ServerLock};
 use super::own_data;
 use super::settings::{self, MAX_CONNECTIONS, check_connections, plan_for_server};
 use crate::target::{
-    Applied, Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag,
-    TargetError, Unset, Wanted,
+    Applied, Change, Data, Database, Executed, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved,
+    StopFlag, TargetError, Unset, Wanted,
 };
 use dyno_record::Finding;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl External for ConnectionInfo {
     fn warnings(&self) -> &[String] {
@@ -35,6 +37,10 @@ impl External for ConnectionInfo {
 
     fn examine(&self, clients: Option<usize>, stop: &StopFlag) -> Vec<Finding> {
         examine(self, clients, stop)
+    }
+
+    fn executed(&self, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+        executed(self, lasts, stop)
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {

@@ -26,6 +26,7 @@ mod data;
 mod database;
 mod error;
 mod examine;
+mod executed;
 mod external;
 mod foreign;
 mod instance;

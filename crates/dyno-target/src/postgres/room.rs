@@ -92,7 +92,7 @@ impl Column {
 
 /// The values of some rows, spread over all, if they are made here.
 fn sample(fill: &Fill) -> Result<Option<Vec<Values>>, LoadError> {
-    let Some(rows) = fill.generated()? else {
+    let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? else {
         return Ok(None);
     };
     let mut writer = rows.writer(RowFormat::Lines);

@@ -1,6 +1,8 @@
 //! The data that an experiment works on, as it is to be brought onto a server.
 
 use super::{Progress, Reach, StopFlag};
+use crate::table_file::{TableFile, TableFileError};
+use dyno_script::{ColumnError, Rows};
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,9 +24,39 @@ pub struct Fill {
     pub rows: u64,
     /// Columns and their expressions, in which `row` is the row's number.
     pub columns: Vec<(String, String)>,
-    /// The expressions are in dyno's own language, and from this the rows are made, the same on every database;
-    /// `None`: they are SQL, and the server makes the rows.
-    pub seed: Option<u64>,
+    /// Who makes the rows.
+    pub source: RowSource,
+}
+
+/// Who makes the rows of a table.
+#[derive(Clone, Debug)]
+pub enum RowSource {
+    /// The server: expressions are SQL.
+    Server,
+    /// dyno, from this seed: expressions are in its own language, and rows the same on every database.
+    Seed(u64),
+    /// Nobody, they stand in this file: an expression is the number of a value in its rows, from 1.
+    File(Arc<TableFile>),
+}
+
+impl RowSource {
+    /// The rows of `table`, ready to be sent; `None`: the server makes them.
+    ///
+    /// # Errors
+    /// An expression is wrong, or the file cannot be read.
+    pub(crate) fn rows<E: From<ColumnError> + From<TableFileError>>(
+        &self,
+        table: &str,
+        columns: &[(String, String)],
+    ) -> Result<Option<Rows>, E> {
+        let columns = columns.iter();
+        let columns = columns.map(|(name, expression)| (name.as_str(), expression.as_str()));
+        Ok(match self {
+            Self::Server => None,
+            Self::Seed(seed) => Some(Rows::compile(table, *seed, columns)?),
+            Self::File(file) => Some(file.rows(columns)?),
+        })
+    }
 }
 
 /// What a run finds of what the run before it did to the data.

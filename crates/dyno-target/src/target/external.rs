@@ -1,6 +1,8 @@
 //! A server that is there already and not dyno's own: it is reserved, set only as far as it may be, and put back.
 
-use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Trial, Unset, Wanted};
+use super::{
+    Data, Database, Executed, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Trial, Unset, Wanted,
+};
 use dyno_record::{Finding, Topic};
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +65,17 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
             Ok(server) => Finding::ok(Topic::Server, "server", format!("{server} lets this role in")),
             Err(error) => Finding::problem(Topic::Server, "server", error.to_string()),
         }]
+    }
+
+    /// What it executes in the database from now on, for so long or until `stop` is raised: the statements that took the
+    /// most time first.
+    ///
+    /// # Errors
+    /// It does not count statements, or does not answer.
+    fn executed(&self, _lasts: Duration, _stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+        Err(TargetError::other(
+            "what this server executes cannot be captured: that is for PostgreSQL, MariaDB and MySQL",
+        ))
     }
 
     /// Whether it can empty its cache while it runs, for data that is to be cold.

@@ -1,7 +1,11 @@
 //! Where a server is, for another server that is to reach it.
 
 use super::Reach;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt;
+
+/// What stands in a part of a URL as another letter.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 
 /// What another server needs to know to connect. It is not to be shown: it may hold a password.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -35,6 +39,25 @@ impl Whereabouts {
             _ => return None,
         };
         (!part.is_empty()).then_some(part)
+    }
+
+    /// As a URL for the tools of a kind of database, such as `postgres` or `mysql`: by TCP if it is reached so.
+    #[must_use]
+    pub fn url(&self, scheme: &str) -> String {
+        let part = |text: &str| utf8_percent_encode(text, ESCAPED).to_string();
+        let (user, password, database) = (part(&self.user), part(&self.password), part(&self.database));
+        let password = match password.as_str() {
+            "" => password,
+            _ => format!(":{password}"),
+        };
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match host.as_str() {
+            "" => format!("{scheme}://{user}{password}@/{database}?host={}", part(&self.socket)),
+            host => format!("{scheme}://{user}{password}@{host}:{}/{database}", self.port),
+        }
     }
 
     /// The same with what only `other`, another way to the same server, says.
@@ -84,5 +107,34 @@ impl Reach<'_> {
                     .collect()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_what_other_tools_take() {
+        let own = |text: &str| text.to_owned();
+        let tcp = Whereabouts {
+            host: own("127.0.0.1"),
+            port: own("5433"),
+            user: own("postgres"),
+            password: own("a/b:c"),
+            database: own("dyno_run"),
+            socket: String::new(),
+        };
+        assert_eq!(
+            tcp.url("postgres"),
+            "postgres://postgres:a%2Fb%3Ac@127.0.0.1:5433/dyno_run"
+        );
+        let unix = Whereabouts {
+            host: String::new(),
+            password: String::new(),
+            socket: own("/tmp/s"),
+            ..tcp
+        };
+        assert_eq!(unix.url("postgres"), "postgres://postgres@/dyno_run?host=%2Ftmp%2Fs");
     }
 }

@@ -14,8 +14,22 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 pub struct RunArguments {
     /// Name of an experiment (see `dyno list experiments`) or path of an experiment file
-    #[arg(value_name = "NAME|FILE", required_unless_present = "resume")]
+    #[arg(value_name = "NAME|FILE", required_unless_present_any = ["resume", "script"])]
     pub experiment: Option<String>,
+
+    /// Measure this script, in pgbench's language, instead of an experiment from a file: for example --script 'select 1'
+    #[arg(long, value_name = "SQL", conflicts_with = "experiment")]
+    pub script: Option<String>,
+
+    /// How many clients execute it, each on a connection of its own [default: 1]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "script",
+        conflicts_with = "experiment",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub clients: Option<u32>,
 
     /// Continue a campaign, given by name or path of its folder: measure the runs that are missing
     /// [default: the newest that lacks any]
@@ -24,7 +38,7 @@ pub struct RunArguments {
         value_name = "CAMPAIGN",
         num_args = 0..=1,
         conflicts_with_all = [
-            "experiment", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings",
+            "experiment", "script", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings",
             "share_server", "no_sampling", "transport", "cpus", "hosts", "local_agents", "ray", "listen"
         ]
     )]

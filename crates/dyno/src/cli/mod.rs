@@ -1,9 +1,13 @@
 //! What may be typed.
 
 mod measure;
+mod own;
 mod value;
 
 pub use measure::{CapacityArguments, OneLoadArguments, RunArguments, ScreenArguments, VersusArguments};
+pub use own::{
+    CaptureArguments, CheckArguments, NamedServer, NewArguments, ServerAction, ServerArguments, StartArguments,
+};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -48,6 +52,12 @@ pub struct Cli {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Write an experiment file to begin with, which runs as it stands
+    New(NewArguments),
+    /// Say what a run would do, and have servers prepare every statement without executing any
+    Check(CheckArguments),
+    /// Make an experiment file of what a server executes, as a beginning
+    Capture(CaptureArguments),
     /// Run an experiment and archive what was measured
     Run(RunArguments),
     /// Measure variants in turn, as one load, until it is known which is better, or that they are the same
@@ -72,9 +82,11 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Measure the most that dyno can do on this machine, against a server that answers at once
     Ceiling(CeilingArguments),
+    /// Start and stop private servers for other tools, with the data of an experiment if asked
+    Server(ServerArguments),
     /// List the servers and loaded data kept for later runs, or remove them with --yes; results stay
     Clean(CleanArguments),
-    /// Be that server
+    /// Be the server that answers at once
     #[command(hide = true)]
     Responder(ResponderArguments),
     /// Drive a part of a load for the dyno at the other end of the standard input and output

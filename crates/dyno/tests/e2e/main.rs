@@ -41,6 +41,7 @@ mod once;
 mod oracle;
 mod others;
 mod output;
+mod own;
 mod plans;
 mod repetitions;
 mod replicas;

@@ -10,10 +10,13 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 pub(super) const SERVER_KEYS: [&str; 4] = ["target", "path", "locale", "settings"];
-pub(super) const DATA_KEYS: [&str; 11] = [
+pub(super) const DATA_KEYS: [&str; 14] = [
     "setup",
+    "setup_file",
     "fill",
+    "load",
     "finish",
+    "finish_file",
     "read_only",
     "state",
     "cache",
@@ -23,7 +26,7 @@ pub(super) const DATA_KEYS: [&str; 11] = [
     "safe_lua",
     "threads",
 ];
-const FILL_KEYS: [&str; 4] = ["rows", "columns", "generate", "seed"];
+pub(super) const FILL_KEYS: [&str; 4] = ["rows", "columns", "generate", "seed"];
 
 const COLUMNS: &str = "columns";
 const GENERATE: &str = "generate";
@@ -86,6 +89,7 @@ impl Reader<'_> {
         }
         self.experiment.tablespaces = self.tablespaces(&data)?;
         self.experiment.fill = self.fill(&data)?;
+        self.experiment.fill.extend(self.rows_of_files(&data)?);
         self.experiment.prepare = self.prepare(&data)?;
         Ok(())
     }
@@ -122,6 +126,7 @@ impl Reader<'_> {
                 rows: scalar(self.source, "rows", rows)?.to_string(),
                 columns: IndexMap::new(),
                 seed: (key == GENERATE).then(|| SEED.to_owned()),
+                file: None,
             };
             self.check_placeholders(&plan.rows, rows.span())?;
             let count = plan.row_count(&self.experiment.parameters);

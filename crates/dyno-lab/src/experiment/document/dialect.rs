@@ -15,10 +15,13 @@ use toml::de::DeValue;
 pub(super) const DIALECT_KEYS: [&str; 7] = ["only_because", "server", "data", "workload", "check", "output", "size"];
 const SERVER_KEYS: [&str; 2] = ["settings", "locale"];
 const SETTINGS_ONLY: [&str; 1] = ["settings"];
-const DATA_KEYS: [&str; 8] = [
+pub(super) const DATA_KEYS: [&str; 11] = [
     "setup",
+    "setup_file",
     "fill",
+    "load",
     "finish",
+    "finish_file",
     "tablespaces",
     "lua",
     "options",
@@ -61,6 +64,7 @@ impl Reader<'_> {
             self.check_mentions(self.main_server(), value)?;
             dialect.setup = self.sql(&data, "setup")?;
             dialect.fill = self.fill(&data)?;
+            dialect.fill.extend(self.rows_of_files(&data)?);
             dialect.finish = self.sql(&data, "finish")?;
             dialect.prepare = self.prepare(&data)?;
             if data.get("tablespaces").is_some() {

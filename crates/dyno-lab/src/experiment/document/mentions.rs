@@ -16,7 +16,9 @@ impl Reader<'_> {
     pub(super) fn check_mentions(&self, own: &str, data: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         let data = Section::open(self.source, "data", data)?;
         for key in ["setup", "finish"] {
-            let Some((text, span)) = data.text(key)? else { continue };
+            let Some((text, span, _)) = self.written_sql(&data, key)? else {
+                continue;
+            };
             for mention in self.meant(&text) {
                 let place = self.place_of(&text[mention.place.clone()], &span);
                 self.check_field(&mention, place.clone())?;

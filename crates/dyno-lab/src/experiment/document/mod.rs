@@ -12,16 +12,19 @@ mod lua;
 mod mentions;
 mod plan;
 mod published;
+mod rows_file;
 mod servers;
 mod size;
 mod stage;
 mod workload;
 
+pub(crate) use rows_file::file_form;
+
 use super::diagnostic::Diagnostic;
 use super::dialect::PlacedSql;
 use super::section::{Section, Source, scalar};
 use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES, unknown_parameter};
-use super::{Experiment, placeholder};
+use super::{Experiment, placeholder, text_file};
 use crate::experiment::plan::Design;
 use crate::lua::OPTIONS;
 use dyno_archive::plan::{Cache, GRACE, LoadHosts, Place, Publication, State};
@@ -260,18 +263,50 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The SQL under `key` of a section of data and where it stands, if it is there.
+    /// The SQL under `key` of a section of data, or in the file that `key_file` names, and where it stands, if it is
+    /// there.
     fn sql(&self, data: &Section<'_>, key: &str) -> Result<Option<PlacedSql>, Diagnostic> {
-        let Some((sql, span)) = data.text(key)? else {
+        let Some((sql, span, place)) = self.written_sql(data, key)? else {
             return Ok(None);
         };
-        let path = self.source.path.display();
-        let (name, offset) = match self.source.literal(&span) {
-            Some(offset) => (path.to_string(), offset),
-            None => (format!("{path}, {}.{key}", data.path()), (0, 0)),
-        };
         self.check_placeholders(&sql, span)?;
-        Ok(Some((sql, Some(Place { name, offset }))))
+        Ok(Some((sql, Some(place))))
+    }
+
+    /// The same, whatever it has in it, with the place of what says it in the experiment's file.
+    fn written_sql(&self, data: &Section<'_>, key: &str) -> Result<Option<(String, Range<usize>, Place)>, Diagnostic> {
+        let path = self.source.path.display();
+        let of_file = format!("{key}_file");
+        match (data.text(key)?, data.text(&of_file)?) {
+            (Some((sql, span)), None) => {
+                let (name, offset) = match self.source.literal(&span) {
+                    Some(offset) => (path.to_string(), offset),
+                    None => (format!("{path}, {}.{key}", data.path()), (0, 0)),
+                };
+                Ok(Some((sql, span, Place { name, offset })))
+            }
+            (None, Some((file, span))) => {
+                let (name, sql) = self.text_beside(&file, &span)?;
+                let offset = (0, 0);
+                Ok(Some((sql, span, Place { name, offset })))
+            }
+            (Some(_), Some((_, span))) => {
+                let message = format!("{} has both `{key}` and `{of_file}`", data.path());
+                Err(self.source.complain(span, message, "keep only one of them"))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The path and the text of a file beside that of the experiment, which names it at `span`.
+    fn text_beside(&self, file: &str, span: &Range<usize>) -> Result<(String, String), Diagnostic> {
+        let path = self.source.path.parent().unwrap_or(Path::new("")).join(file);
+        let text = text_file::read(&path).map_err(|cause| {
+            let message = format!("cannot read {}: {cause}", path.display());
+            let help = "the path is relative to the experiment file";
+            self.source.complain(span.clone(), message, help)
+        })?;
+        Ok((path.display().to_string(), text))
     }
 
     /// Complains about the first placeholder of `text` that names no parameter. `span` is the place of the whole

@@ -1,9 +1,8 @@
 //! The examples of docs/experiment-files.md are files that dyno reads.
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, SCHEMA, builtin};
 use dyno_archive::plan::Size;
 use dyno_target::target::PRODUCTS;
-use std::path::Path;
 
 const REFERENCE: &str = include_str!("../../../../../docs/experiment-files.md");
 
@@ -22,16 +21,24 @@ fn completed(example: &str) -> String {
     format!("{title}{example}{workload}")
 }
 
+fn examples() -> impl Iterator<Item = &'static str> {
+    let examples = REFERENCE.split("```toml\n").skip(1);
+    examples.filter_map(|rest| rest.split("```").next())
+}
+
 #[test]
 fn every_example_of_the_reference_is_valid() {
-    let examples: Vec<_> = REFERENCE
-        .split("```toml\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect();
+    let examples: Vec<_> = examples().collect();
     assert!(examples.len() >= 11, "{}", examples.len());
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in [
+        ("schema.sql", "create table city (id int)"),
+        ("city.csv", "id,name,population,area\n1,a,2,3\n"),
+    ] {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
     for example in examples {
-        let experiment = Experiment::parse(Path::new("example.toml"), &completed(example));
+        let experiment = Experiment::parse(&folder.path().join("example.toml"), &completed(example));
         let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{example}"));
         for size in Size::NAMES {
             let plan = experiment.plan(size.parse().unwrap(), &[], None, 1, 4);
@@ -58,4 +65,68 @@ fn every_key_is_in_the_reference() {
     for key in keys.concat().into_iter().chain(databases).filter(|key| *key != "size") {
         assert!(documented(key), "{key}");
     }
+}
+
+#[test]
+fn editors_know_every_key() {
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    let keys_at = |pointer: &str| {
+        let properties = schema.pointer(&format!("{pointer}/properties"));
+        let properties = properties.and_then(|properties| properties.as_object());
+        let properties = properties.unwrap_or_else(|| panic!("the schema has no {pointer}"));
+        let mut keys: Vec<String> = properties.keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    let databases = PRODUCTS.map(|product| product.key());
+    let server = [&["name"], &super::data::SERVER_KEYS[..]].concat();
+    let further = [&super::data::SERVER_KEYS[..], &super::servers::FURTHER_KEYS].concat();
+    for (pointer, keys) in [
+        ("", [&super::FILE_KEYS[..], &databases].concat()),
+        ("/properties/server", server),
+        ("/properties/servers/additionalProperties", further),
+        ("/properties/data", super::data::DATA_KEYS.to_vec()),
+        ("/$defs/fill", super::data::FILL_KEYS.to_vec()),
+        ("/$defs/row_file", super::rows_file::LOAD_KEYS.to_vec()),
+        ("/properties/workload/items", super::workload::WORKLOAD_KEYS.to_vec()),
+        (
+            "/properties/workload/items/properties/scripts/items",
+            super::workload::SCRIPT_KEYS.to_vec(),
+        ),
+        ("/properties/load", super::load::LOAD_KEYS.to_vec()),
+        ("/properties/phases", super::PHASE_NAMES.to_vec()),
+        ("/properties/stage/items", super::stage::STAGE_KEYS.to_vec()),
+        ("/properties/plan", super::plan::PLAN_KEYS.to_vec()),
+        ("/properties/check/items", super::asked::CHECK_KEYS.to_vec()),
+        ("/properties/output/items", super::asked::OUTPUT_KEYS.to_vec()),
+        ("/properties/published/items", super::published::PUBLISHED_KEYS.to_vec()),
+        ("/$defs/dialect", super::dialect::DIALECT_KEYS.to_vec()),
+        ("/$defs/dialect/properties/data", super::dialect::DATA_KEYS.to_vec()),
+    ] {
+        let mut keys = keys;
+        keys.sort_unstable();
+        assert_eq!(keys_at(pointer), keys, "{pointer}");
+    }
+}
+
+#[test]
+fn editors_find_nothing_wrong_with_what_dyno_reads() {
+    let schema = serde_json::from_str(SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong = |text: &str| {
+        let document: serde_json::Value = toml::from_str(text).unwrap();
+        let errors = validator.iter_errors(&document);
+        errors
+            .map(|error| format!("{}: {error}\n", error.instance_path()))
+            .collect::<String>()
+    };
+    for example in examples() {
+        assert_eq!(wrong(&completed(example)), "", "{example}");
+    }
+    for builtin in builtin() {
+        assert_eq!(wrong(builtin.text), "", "{}", builtin.name);
+    }
+    assert_eq!(wrong(&crate::experiment::begin("a", "a.toml")), "");
+    let misspelt = "title = 'a'\n[[workload]]\nclient = 8\nscript = 'select 1'";
+    assert!(wrong(misspelt).contains("client"), "{}", wrong(misspelt));
 }

@@ -4,11 +4,10 @@ use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, list, scalar};
 use crate::experiment::set::{PLAN, SETTINGS, STAGE, WORKLOAD_NAMES};
-use crate::experiment::{WorkPlan, WorkloadPlan, text_file};
+use crate::experiment::{WorkPlan, WorkloadPlan};
 use crate::lua::{OPTIONS, Purpose};
 use dyno_archive::plan::{Driver, Protocol, Script, Scripts, WeightedScript};
 use std::ops::Range;
-use std::path::Path;
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -34,7 +33,7 @@ pub(super) const WORKLOAD_KEYS: [&str; 17] = [
 ];
 /// The keys of what the clients of a workload do.
 pub(super) const SCRIPT_SOURCES: [&str; 6] = ["script", "script_file", "scripts", "lua", "options", "safe_lua"];
-const SCRIPT_KEYS: [&str; 4] = ["name", "weight", "script", "script_file"];
+pub(super) const SCRIPT_KEYS: [&str; 4] = ["name", "weight", "script", "script_file"];
 
 /// What a workload without a name is called.
 const ONLY_WORKLOAD: &str = "main";
@@ -189,13 +188,8 @@ impl Reader<'_> {
                 }
             }
             (None, Some((file, span))) => {
-                let path = self.source.path.parent().unwrap_or(Path::new("")).join(file);
-                let script = text_file::read(&path).map_err(|cause| {
-                    let message = format!("cannot read {}: {cause}", path.display());
-                    self.source
-                        .complain(span.clone(), message, "the path is relative to the experiment file")
-                })?;
-                (path.display().to_string(), (0, 0), script, span)
+                let (name, script) = self.text_beside(&file, &span)?;
+                (name, (0, 0), script, span)
             }
             (None, None) => {
                 return Err(section.missing(

@@ -42,29 +42,12 @@ enum By {
     Values { bytes: usize },
 }
 
-/// Fills a table, whose expressions are dyno's own, over so many connections. They are in the database that `client` is
-/// in. `progress` is told of the rows that are in after every batch.
+/// Fills a table with rows that are ready to be sent, over so many connections. They are in the database that `client`
+/// is in; of what the table is to be filled with, its expressions do not count. `progress` is told of the rows that are
+/// in after every batch.
 ///
 /// # Errors
 /// A row cannot be made, the server refuses it, or [`LoadError::Stopped`].
-pub fn fill_generated(
-    client: &mut Client,
-    fill: &Fill,
-    seed: u64,
-    connections: usize,
-    stop: &AtomicBool,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(), LoadError> {
-    let columns = fill.columns.iter();
-    let columns = columns.map(|(name, expression)| (name.as_str(), expression.as_str()));
-    let rows = Rows::compile(&fill.table, seed, columns)?;
-    fill_rows(client, fill, &rows, connections, stop, progress)
-}
-
-/// The same with rows that are ready to be made; of what the table is to be filled with, its expressions do not count.
-///
-/// # Errors
-/// As for [`fill_generated`].
 pub fn fill_rows(
     client: &mut Client,
     fill: &Fill,

@@ -18,8 +18,8 @@ use super::own_session;
 use super::rights::{grant, is_denied};
 use super::{Client, ClientError, connect_until, data, own_data};
 use crate::target::{
-    Chosen, Data, Fill, Lock, Passwords, Progress, Reach, Sql, State, StopFlag, TargetError, Trial, Tried, Verdict,
-    Wanted,
+    Chosen, Data, Fill, Lock, Passwords, Progress, Reach, RowSource, Sql, State, StopFlag, TargetError, Trial, Tried,
+    Verdict, Wanted,
 };
 use cases::{Case, ERRORS, LOCKED, STATEMENTS, TYPES};
 use compare::{Meant, judge};
@@ -174,7 +174,7 @@ fn load(info: &ConnectionInfo, stop: &StopFlag) -> Tried {
             table: cases::TABLE.to_owned(),
             rows: cases::ROWS,
             columns: columns.to_vec(),
-            seed: Some(1),
+            source: RowSource::Seed(1),
         }],
         finish: sql(cases::FINISH),
         tablespaces: Vec::new(),

@@ -60,7 +60,7 @@ fn fingerprint(definition: &str, version: u32, locale: Option<&DatabaseLocale>) 
 fn fills(data: &Data) -> Vec<Fill> {
     let each = data.fill.iter();
     each.map(|fill| Fill {
-        seed: fill.seed,
+        source: fill.source.clone(),
         ..Fill::new(&fill.table, fill.rows, fill.columns.clone())
     })
     .collect()

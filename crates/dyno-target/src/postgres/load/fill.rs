@@ -5,7 +5,7 @@ use super::{LoadError, copy};
 use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, share_out, usual_connections};
 use crate::postgres::address::ConnectionInfo;
 use crate::postgres::server_message;
-use dyno_script::Rows;
+use crate::target::RowSource;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ pub struct Fill {
     pub rows: u64,
     /// Columns and their expressions, in which `row` is the row's number (in SQL integer, or bigint above 2³¹−1 rows).
     pub columns: Vec<(String, String)>,
-    /// From what the rows are made here; `None`: the expressions are SQL.
-    pub seed: Option<u64>,
+    /// Who makes the rows.
+    pub source: RowSource,
     /// Rows per transaction, at least 1; fewer if the rows are made here and long.
     pub batch_rows: u64,
     /// Connections that insert at the same time, at least 1. With more than one, batches reach the table in no
@@ -36,18 +36,10 @@ impl Fill {
             table: table.to_owned(),
             rows,
             columns,
-            seed: None,
+            source: RowSource::Server,
             batch_rows: BATCH_ROWS,
             connections: usual_connections(),
         }
-    }
-
-    /// The rows, if they are made here.
-    pub(crate) fn generated(&self) -> Result<Option<Rows>, LoadError> {
-        let columns = self.columns.iter();
-        let columns = columns.map(|(name, expression)| (name.as_str(), expression.as_str()));
-        let rows = self.seed.map(|seed| Rows::compile(&self.table, seed, columns));
-        Ok(rows.transpose()?)
     }
 
     /// The names of the columns, as SQL lists them.
@@ -143,7 +135,7 @@ pub fn fill_table(
         batch_rows: fill.batch_rows,
         connections: fill.connections,
     };
-    let rows = match fill.generated()? {
+    let rows = match fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
         Some(rows) => copy::fill_rows(info, fill, &rows, stop, &mut progress)?,
         None => share_out(sharing, stop, &mut progress, LoadError::Thread, &|batches| {
             insert_batches(info, fill, stop, batches)

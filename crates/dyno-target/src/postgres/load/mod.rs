@@ -8,6 +8,7 @@ mod loader;
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
+use crate::table_file::TableFileError;
 use crate::target::{SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
 use postgres::error::SqlState;
@@ -58,6 +59,9 @@ pub enum LoadError {
     /// A row cannot be made.
     #[error("a row cannot be made: {0}")]
     Row(#[from] RowError),
+    /// The file that rows stand in cannot be read.
+    #[error(transparent)]
+    File(#[from] TableFileError),
     /// There is no thread to insert rows with.
     #[error("cannot start a thread that loads data: {0}; raise the limit on processes (ulimit -u)")]
     Thread(std::io::Error),

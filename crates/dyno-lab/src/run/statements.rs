@@ -1,0 +1,266 @@
+//! Has servers prepare the statements of an experiment without executing any: what a server would refuse is known
+//! before anything is loaded.
+//!
+//! On dyno's own servers tables are made for it, and stay empty. On a server by address nothing is made: what it has is
+//! the user's.
+
+use super::embedded::EmbeddedServers;
+use super::servers::{CellServer, CellServers};
+use super::stand::make_ready;
+use super::target::settings;
+use super::{Emergency, Progress, RunError, data, preflight, workload};
+use dyno_archive::plan::{Cell, Plan, Protocol, Resolved, Scripts};
+use dyno_engine::{Connected, Load, Observer, Part, Phase, Stop, ThreadOptions};
+use dyno_load::{Ready, no_log};
+use dyno_lua::Heard;
+use dyno_record::Interval;
+use dyno_target::target::{Data, Database, Environment, State, Target, Wanted};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The role of the servers on which statements are tried.
+const ROLE: &str = "check";
+
+/// Longer than what is tried takes: no transaction begins.
+const NEVER: Duration = Duration::from_secs(3_600);
+
+/// What became of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// The server that was asked, in words.
+    pub server: String,
+    /// The script: its workload, and its own name if the workload has several.
+    pub script: String,
+    /// How many statements it has that the server understands.
+    pub result: Result<usize, Untried>,
+}
+
+/// Why statements were not prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untried {
+    /// The server refuses one: its words.
+    Refused(String),
+    /// It was not asked: why not.
+    NotAsked(String),
+}
+
+/// Has the servers of the different cells of `plan` prepare what their workloads execute.
+///
+/// # Errors
+/// A server cannot be had, or its tables not be made.
+pub fn try_statements(
+    plan: &Plan,
+    environment: Environment<'_>,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+    emergency: &Emergency,
+) -> Result<Vec<Tried>, RunError> {
+    let cells = preflight::servers(plan, environment, stop)?;
+    preflight::check(plan, &cells, true, None, progress, stop)?;
+    let mut held = EmbeddedServers::new(emergency);
+    let mut seen = HashSet::new();
+    let mut tried = Vec::new();
+    for (cell, servers) in plan.cells.iter().zip(&cells) {
+        for server in servers.all() {
+            if seen.insert(what(cell, server)) {
+                tried.extend(try_server(
+                    &cell.experiment,
+                    (servers, server),
+                    &mut held,
+                    progress,
+                    stop,
+                )?);
+            }
+            if stop.requested() {
+                return Err(RunError::Stopped);
+            }
+        }
+    }
+    held.stop(progress);
+    Ok(tried)
+}
+
+/// What decides about the statements on a server: cells often differ in other things.
+fn what(cell: &Cell, server: &CellServer<'_>) -> String {
+    let experiment = &cell.experiment;
+    let scripts: Vec<_> = experiment
+        .workloads
+        .iter()
+        .map(|workload| (&workload.name, &workload.scripts))
+        .collect();
+    let data = &server.experiment.data;
+    let tables = (&data.setup, &data.finish);
+    let names: Vec<_> = experiment.parameters.keys().collect();
+    serde_json::to_string(&(&server.name, server.target.to_string(), scripts, tables, names)).unwrap_or_default()
+}
+
+fn try_server(
+    experiment: &Resolved,
+    (servers, server): (&CellServers<'_>, &CellServer<'_>),
+    held: &mut EmbeddedServers<'_>,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Vec<Tried>, RunError> {
+    let flag = stop.flag();
+    let its = experiment.workloads.iter();
+    let its = its.filter(|workload| experiment.server_of(workload) == server.name);
+    let mut scripts = Vec::new();
+    for workload in its {
+        for alone in alone(experiment, &workload.name) {
+            scripts.push(alone);
+        }
+    }
+    if scripts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let said = |result: &Result<usize, Untried>, name: &str| Tried {
+        server: server.target.to_string(),
+        script: name.to_owned(),
+        result: result.clone(),
+    };
+    let refused = |why: &str| {
+        let result = Err(Untried::NotAsked(why.to_owned()));
+        scripts.iter().map(|(name, _)| said(&result, name)).collect()
+    };
+    let own = data::of_server(server);
+    let database: Box<dyn Database> = match &server.target {
+        _ if server.is_linked() || server.primary().is_some() => {
+            return Ok(refused("its tables are those of another server"));
+        }
+        Target::Embedded(embedded) => {
+            let role = match servers.is_one() {
+                true => ROLE.to_owned(),
+                false => format!("{ROLE}-{}", server.name),
+            };
+            let embedded = embedded.in_role(&role)?;
+            let instance = held.hold(&*embedded, progress)?;
+            let settings = settings(&server.experiment);
+            let mut notes = Vec::new();
+            let data = empty(own);
+            make_ready(
+                instance,
+                server.needs(&settings),
+                &data,
+                ROLE,
+                &mut notes,
+                progress,
+                &flag,
+            )?;
+            instance.database(None)?
+        }
+        Target::External(_) if own.is_some() => {
+            return Ok(refused(
+                "a check makes no tables on a server by address: leave out --target, and it has dyno's own server try \
+                 them",
+            ));
+        }
+        Target::External(external) => {
+            let external = external.first_reachable(&flag)?;
+            let wanted = Wanted {
+                data: &own,
+                all: &[],
+                campaign: ROLE,
+            };
+            external.prepare(wanted, &mut Vec::new(), &mut super::progress::Told(progress), &flag)?
+        }
+    };
+    let mut tried = Vec::new();
+    for (name, alone) in &scripts {
+        progress.step(&format!("Preparing the statements of {name}"));
+        let result = prepare(alone, &*database, stop)?;
+        tried.push(said(&result, name));
+    }
+    Ok(tried)
+}
+
+/// The same data without rows.
+fn empty(data: Data) -> Data {
+    Data {
+        fill: Vec::new(),
+        maker: None,
+        definition: format!("{}\nempty", data.definition),
+        state: State::Reload,
+        // Scripts may work on tables that others have made.
+        linked: true,
+        ..data
+    }
+}
+
+/// The experiment with one script of a workload alone, for one client, by the name of the script.
+fn alone(experiment: &Resolved, workload: &str) -> Vec<(String, Resolved)> {
+    let Some(its) = experiment.workloads.iter().find(|other| other.name == workload) else {
+        return Vec::new();
+    };
+    let with = |scripts: Scripts| {
+        let mut one = its.clone();
+        (one.clients, one.threads, one.rate_per_s) = (1, 1, None);
+        (one.start_delay, one.scripts) = (NEVER, scripts);
+        Resolved {
+            workloads: vec![one],
+            stages: Vec::new(),
+            ..experiment.clone()
+        }
+    };
+    match &its.scripts {
+        Scripts::Several { scripts } => scripts
+            .iter()
+            .map(|weighted| {
+                let name = format!("{workload}.{}", weighted.script.script_name);
+                (name, with(Scripts::One(weighted.script.clone())))
+            })
+            .collect(),
+        scripts => vec![(workload.to_owned(), with(scripts.clone()))],
+    }
+}
+
+/// Has the server prepare all statements of the only script.
+fn prepare(alone: &Resolved, database: &dyn Database, stop: &Stop) -> Result<Result<usize, Untried>, RunError> {
+    let not_asked = |why: &str| Ok(Err(Untried::NotAsked(why.to_owned())));
+    let Some(workload) = alone.workloads.first() else {
+        return Ok(Ok(0));
+    };
+    if workload.scripts.lua().is_some() {
+        return not_asked("what a script in Lua executes is known only when it runs");
+    }
+    if workload.protocol == Protocol::Simple {
+        return not_asked("in the simple protocol statements are sent as texts, and none is prepared");
+    }
+    let mut prepared = alone.clone();
+    for workload in &mut prepared.workloads {
+        workload.protocol = Protocol::Prepared;
+    }
+    let usual = super::target::lexis(&prepared);
+    let lexis = database.lexis(usual, &stop.flag())?;
+    let scripts = workload::scripts(&prepared, 1, |_| lexis, stop)?;
+    let server = workload::server(database.reach(), workload.driver);
+    let plan = workload::plan(&prepared, scripts, &[server], ThreadOptions::default());
+    let plan = Load {
+        // Clients connect, prepare and are done.
+        phases: vec![Phase::new("check", Duration::from_millis(1))],
+        ..plan
+    };
+    let heard = Arc::new(Heard::default());
+    let load = Ready::heard_by(&heard.voice(), plan, &Part::whole(), &no_log, stop)?;
+    let number = load.statements().iter().map(Vec::len).sum();
+    let refused = |why: String| Ok(Err(Untried::Refused(why)));
+    match load.drive(&mut Nobody, stop) {
+        Ok(outcome) => match outcome.ended_early {
+            None => Ok(Ok(number)),
+            Some(ending) => refused(ending.to_string()),
+        },
+        Err(error) => refused(error.to_string()),
+    }
+}
+
+/// Looks at nothing: there is nothing to see.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn connected(&mut self, _: &Connected) {}
+
+    fn interval(&mut self, _: &Interval) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}

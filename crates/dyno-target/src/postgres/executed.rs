@@ -1,0 +1,80 @@
+//! What the server counts of statements in `pg_stat_statements`.
+
+use super::Client;
+use super::address::ConnectionInfo;
+use super::server_message;
+use crate::target::{Counted, Executed, StopFlag, TargetError, between, wait};
+use std::time::Duration;
+
+/// Its statistics cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum ExecutedError {
+    #[error(
+        "the database has no extension pg_stat_statements, which counts what is executed: put it into \
+         shared_preload_libraries, restart the server, and create extension pg_stat_statements"
+    )]
+    Missing,
+    #[error("cannot read pg_stat_statements: {0}")]
+    Refused(String),
+}
+
+fn refused(error: &postgres::Error) -> TargetError {
+    TargetError::other(ExecutedError::Refused(server_message(error)))
+}
+
+/// Those of this database from now on, for so long.
+pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+    let mut client = info.connect_to_ask(stop)?;
+    let place = client.query_opt(
+        "select format('%I.pg_stat_statements', n.nspname) from pg_extension e join pg_namespace n on n.oid = \
+         e.extnamespace where e.extname = 'pg_stat_statements'",
+        &[],
+    );
+    let Some(row) = place.map_err(|error| refused(&error))? else {
+        return Err(TargetError::other(ExecutedError::Missing));
+    };
+    let view: String = row.get(0);
+    let query = query(&mut client, &view)?;
+    // What is asked from here on is not to be found in what is read.
+    let before = read(&mut client, &query)?;
+    wait(lasts, stop);
+    let after = read(&mut client, &query)?;
+    let mut executed = between(before, after);
+    for statement in &mut executed {
+        statement.types = types(&mut client, &statement.text);
+    }
+    Ok(executed)
+}
+
+/// What reads the view.
+fn query(client: &mut Client, view: &str) -> Result<String, TargetError> {
+    // Version 13 renamed the time.
+    let time = client
+        .query_one(
+            "select count(*) from pg_attribute where attrelid = $1::text::regclass and attname = 'total_exec_time'",
+            &[&view],
+        )
+        .map_err(|error| refused(&error))?;
+    let time = match time.get::<_, i64>(0) {
+        0 => "total_time",
+        _ => "total_exec_time",
+    };
+    Ok(format!(
+        "select concat_ws(' ', userid, queryid), query, calls::float8, {time}::float8 from {view} where dbid = (select \
+         oid from pg_database where datname = current_database()) and query not like '%pg_stat_statements%'"
+    ))
+}
+
+fn read(client: &mut Client, query: &str) -> Result<Vec<Counted>, TargetError> {
+    let rows = client.query(query, &[]);
+    let rows = rows.map_err(|error| refused(&error))?.into_iter();
+    Ok(rows
+        .map(|row| (row.get(0), row.get(1), [row.get(2), row.get(3)]))
+        .collect())
+}
+
+/// The types of a statement's parameters, if the server can say them.
+fn types(client: &mut Client, text: &str) -> Option<Vec<String>> {
+    let prepared = client.prepare(text).ok()?;
+    Some(prepared.params().iter().map(|kind| kind.name().to_owned()).collect())
+}

@@ -1,0 +1,303 @@
+//! Rows of a table that stand in a file: values separated by commas, or lines with tabs as COPY and `mysqldump --tab`
+//! write them.
+//!
+//! A file is read once to know how many rows it has and that it is whole. Before it is loaded it is read once more, to
+//! see that it is still the same and where every thousandth row begins: so several connections can load it at a time,
+//! each from a place of its own, with little of it in memory.
+
+mod lines;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod reader;
+
+use dyno_script::{GivenReader, GivenRows, Rows};
+use reader::{Place, RowReader, Span};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Of so many rows one has its place noted.
+const STRIDE: u64 = 1_000;
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Values separated by a byte, in double quotes where they hold it, a quote or a line break (RFC 4180).
+    Separated(u8),
+    /// Values separated by tabs, with backslashes before what is special.
+    Escaped,
+    /// Groups of columns in Apache Parquet, for which dyno has to be built with the feature `parquet`.
+    Parquet,
+}
+
+/// How a file is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileForm {
+    /// How values stand in it.
+    pub layout: Layout,
+    /// Whether its first row has the names of its columns.
+    pub header: bool,
+    /// What stands for NULL.
+    pub null: String,
+}
+
+/// A file of rows as it was when it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How it is read.
+    pub form: FileForm,
+    /// Its rows, without that of the names.
+    pub rows: u64,
+    /// The SHA-256 of all its bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Why the rows of a file cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum TableFileError {
+    #[error("cannot read {}: {cause}", path.display())]
+    Read { path: PathBuf, cause: io::Error },
+    #[error("{}, {message}", path.display())]
+    Row { path: PathBuf, message: String },
+    #[error(
+        "{} is a Parquet file, which this dyno was built without (cargo build --release --features parquet); convert it \
+         to csv", path.display()
+    )]
+    NoParquet { path: PathBuf },
+    #[error("{} is not the file any more that it was when the campaign was planned; plan a new one", path.display())]
+    Changed { path: PathBuf },
+}
+
+impl TableFile {
+    /// Looks at a file. Gives with it what the values of its first row are: the names of its columns if it has these.
+    ///
+    /// # Errors
+    /// It cannot be read to its end, or its rows have not the same number of values.
+    pub fn look(path: &Path, form: FileForm) -> Result<(Self, Vec<String>), TableFileError> {
+        let seen = Seen::of(path, &form)?;
+        let file = Self {
+            path: path.to_owned(),
+            form,
+            rows: seen.rows,
+            sha256: seen.sha256,
+        };
+        Ok((file, seen.first))
+    }
+
+    /// Its rows for a table: for each column its name and the number of the value in the file, counted from 1.
+    ///
+    /// # Errors
+    /// It cannot be read, or has changed since it was looked at.
+    pub(crate) fn rows<'c>(
+        self: &Arc<Self>,
+        columns: impl IntoIterator<Item = (&'c str, &'c str)>,
+    ) -> Result<Rows, TableFileError> {
+        let seen = Seen::of(&self.path, &self.form)?;
+        if seen.sha256 != self.sha256 {
+            return Err(TableFileError::Changed {
+                path: self.path.clone(),
+            });
+        }
+        let (names, values): (Vec<&str>, Vec<&str>) = columns.into_iter().unzip();
+        let file = Arc::clone(self);
+        // What is no number is no value of any row.
+        let values = values.iter().map(|value| value.parse().unwrap_or(0)).collect();
+        #[cfg(feature = "parquet")]
+        if self.form.layout == Layout::Parquet {
+            return Ok(Rows::given(names, Arc::new(parquet::Groups { file, values })));
+        }
+        let indexed = Indexed {
+            file,
+            places: seen.places.into(),
+            values,
+        };
+        Ok(Rows::given(names, Arc::new(indexed)))
+    }
+}
+
+/// What is found out by reading all of a file.
+struct Seen {
+    rows: u64,
+    first: Vec<String>,
+    places: Vec<Place>,
+    sha256: String,
+}
+
+impl Seen {
+    fn of(path: &Path, form: &FileForm) -> Result<Self, TableFileError> {
+        let unread = |cause| TableFileError::Read {
+            path: path.to_owned(),
+            cause,
+        };
+        let wrong = |message| TableFileError::Row {
+            path: path.to_owned(),
+            message,
+        };
+        // A pipe gives its rows only once.
+        if !std::fs::metadata(path).map_err(unread)?.is_file() {
+            return Err(unread(io::Error::other("it is not a regular file")));
+        }
+        if form.layout == Layout::Parquet {
+            #[cfg(feature = "parquet")]
+            return parquet::look(path);
+            #[cfg(not(feature = "parquet"))]
+            return Err(TableFileError::NoParquet { path: path.to_owned() });
+        }
+        let mut reader = RowReader::new(Hashed::of(File::open(path).map_err(unread)?), form.layout);
+        let mut seen = Self {
+            rows: 0,
+            first: Vec::new(),
+            places: Vec::new(),
+            sha256: String::new(),
+        };
+        let mut width = None;
+        let mut is_name = form.header;
+        loop {
+            let place = reader.place();
+            if !reader.next().map_err(wrong)? {
+                break;
+            }
+            let values = reader.width();
+            if width.is_none() {
+                seen.first = reader.texts();
+            }
+            let wanted = *width.get_or_insert(values);
+            if values != wanted {
+                return Err(wrong(format!(
+                    "line {}: it has {values} values, and the first {wanted}",
+                    place.line
+                )));
+            }
+            if std::mem::take(&mut is_name) {
+                continue;
+            }
+            if seen.rows.is_multiple_of(STRIDE) {
+                seen.places.push(place);
+            }
+            seen.rows += 1;
+        }
+        seen.sha256 = reader.into_inner().digest();
+        Ok(seen)
+    }
+}
+
+/// A file whose bytes are hashed as they are read.
+struct Hashed {
+    file: File,
+    hash: Sha256,
+}
+
+impl Hashed {
+    fn of(file: File) -> Self {
+        Self {
+            file,
+            hash: Sha256::new(),
+        }
+    }
+
+    fn digest(self) -> String {
+        self.hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+impl Read for Hashed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.hash.update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// A file of which it is known where rows begin.
+#[derive(Debug)]
+struct Indexed {
+    file: Arc<TableFile>,
+    /// Where every [`STRIDE`]th row begins.
+    places: Arc<[Place]>,
+    /// For each column the number of its value, from 1.
+    values: Box<[usize]>,
+}
+
+impl GivenRows for Indexed {
+    fn open(&self) -> Box<dyn GivenReader> {
+        Box::new(Reading {
+            file: Arc::clone(&self.file),
+            places: Arc::clone(&self.places),
+            reader: None,
+            at: 0,
+            spans: vec![None; self.values.len()],
+            values: self.values.clone(),
+        })
+    }
+}
+
+/// One reader of it.
+#[derive(Debug)]
+struct Reading {
+    file: Arc<TableFile>,
+    places: Arc<[Place]>,
+    reader: Option<RowReader<File>>,
+    /// The number of the row it has read last.
+    at: u64,
+    values: Box<[usize]>,
+    /// Where the value of each column stands; `None` for NULL.
+    spans: Vec<Option<Span>>,
+}
+
+impl Reading {
+    /// The file, before the row `row` or one of the thousand before it.
+    fn before(&mut self, row: u64) -> Result<&mut RowReader<File>, String> {
+        let stride = (row - 1) / STRIDE;
+        // What lies further ahead than its thousand is jumped to.
+        let goes_on = self.reader.is_some() && self.at < row && self.at >= stride * STRIDE;
+        if !goes_on {
+            let place = usize::try_from(stride).ok().and_then(|number| self.places.get(number));
+            let place = place.ok_or_else(|| format!("{} has no such row", self.file.path.display()))?;
+            let file = File::open(&self.file.path).map_err(|cause| self.said(&cause.to_string()))?;
+            let reader = RowReader::at(file, self.file.form.layout, *place);
+            self.reader = Some(reader.map_err(|cause| self.said(&cause.to_string()))?);
+            self.at = stride * STRIDE;
+        }
+        self.reader.as_mut().ok_or_else(String::new)
+    }
+
+    fn said(&self, message: &str) -> String {
+        format!("{}, {message}", self.file.path.display())
+    }
+}
+
+impl GivenReader for Reading {
+    fn read(&mut self, row: u64) -> Result<(), String> {
+        self.before(row.max(1))?;
+        while self.at < row {
+            let read = self.reader.as_mut().map_or(Ok(false), RowReader::next);
+            if !read.map_err(|message| self.said(&message))? {
+                return Err(self.said("the file ends before it"));
+            }
+            self.at += 1;
+        }
+        let Some(reader) = &self.reader else { return Ok(()) };
+        let null = self.file.form.null.as_bytes();
+        for (span, number) in self.spans.iter_mut().zip(&self.values) {
+            *span = reader.value(*number, null);
+        }
+        Ok(())
+    }
+
+    fn value(&self, column: usize) -> Option<&[u8]> {
+        let span = self.spans.get(column)?.clone()?;
+        self.reader.as_ref()?.bytes(span)
+    }
+}
+
+#[cfg(test)]
+mod tests;

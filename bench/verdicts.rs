@@ -11,8 +11,8 @@
 //!
 //! A slow-down is made by the server: each statement counts rows for nothing, as many as a first, long duel found to
 //! take the time. `--beside noise` has a process work now and then beside the duels. Duels take long, so they may be
-//! made in several sittings: `--minutes 60` begins no round after that time, and `--pool yes` counts those of earlier
-//! results of this bench in the table, too.
+//! made in several sittings: `--minutes 60` begins no round after that time, SIGTERM has the duel under way be the last,
+//! and `--pool yes` counts those of earlier results of this bench in the table, too.
 
 use dyno_bench::{Result, Spread, archive, dyno_binary, option};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -20,14 +20,19 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use signal_hook::consts::SIGTERM;
 use statrs::distribution::{Beta, ContinuousCDF};
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// A slow-down that is easily measured, in rows that each statement counts.
+/// How many rows each statement counts that is not slowed down. The first one costs more than those after it.
+const USUAL_ROWS: u32 = 1;
+/// A slow-down that is easily measured, in rows that each statement counts beside those.
 const PROBE_ROWS: u32 = 400;
 /// For how long that is done.
 const PROBE: &str = "60s";
@@ -168,7 +173,12 @@ fn number(kept: &Value, name: &str) -> Result<f64> {
     value.ok_or_else(|| format!("versus.json has no {name}: {kept}").into())
 }
 
-/// How many rows each statement has to count to take `percent` of throughput away, with the duel that says so.
+/// The variants of which the second counts so many rows more.
+fn slower_by(rows: u32) -> String {
+    format!("extra={USUAL_ROWS},{}", USUAL_ROWS + rows)
+}
+
+/// How many rows more each statement has to count to take `percent` of throughput away, with the duel that says so.
 fn rows_for(percent: u32, probed_ratio: f64) -> u32 {
     // Time per transaction grows with the rows.
     let longer = 1.0 / probed_ratio - 1.0;
@@ -295,16 +305,16 @@ fn main() -> Result<()> {
     let times: Vec<&str> = times.split(',').collect();
     let dyno = dyno_binary()?;
     let probed = match slowdowns.iter().any(|percent| *percent > 0) {
-        true => Some(number(
-            &duel(&dyno, &format!("extra=0,{PROBE_ROWS}"), "0.1%", PROBE)?.0,
-            "ratio",
-        )?),
+        true => Some(number(&duel(&dyno, &slower_by(PROBE_ROWS), "0.1%", PROBE)?.0, "ratio")?),
         false => None,
     };
     let _noise = noise.then(Noise::start).transpose()?;
     let (mut duels, mut all_fixed) = (Vec::new(), Vec::new());
     let begun = Instant::now();
-    let is_over = || minutes > 0 && begun.elapsed().as_secs() >= 60 * minutes;
+    let ended = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGTERM, Arc::clone(&ended))?;
+    let is_ended = || ended.load(Ordering::Relaxed);
+    let is_over = || is_ended() || minutes > 0 && begun.elapsed().as_secs() >= 60 * minutes;
     // One of each kind in turn, so that no kind has the better hours.
     for number_of in (1..=each).take_while(|_| !is_over()) {
         if number_of <= fixed_rounds {
@@ -312,10 +322,10 @@ fn main() -> Result<()> {
             println!("{number_of}/{each}: {made:?}");
             all_fixed.push(made);
         }
-        for (at, percent) in slowdowns.iter().enumerate() {
+        for (at, percent) in slowdowns.iter().enumerate().take_while(|_| !is_ended()) {
             let at_most = times.get(at).or(times.last()).copied().unwrap_or("1m");
             let variants = match probed {
-                Some(ratio) if *percent > 0 => format!("extra=0,{}", rows_for(*percent, ratio)),
+                Some(ratio) if *percent > 0 => slower_by(rows_for(*percent, ratio)),
                 _ => "side=1,2".to_owned(),
             };
             let (kept, wall_s) = duel(&dyno, &variants, "3%", at_most)?;

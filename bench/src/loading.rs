@@ -2,8 +2,9 @@
 
 use crate::client::{own_us, timed};
 use crate::{BenchMariadb, Result, Server};
-use dyno_target::mysql::load::fill_generated;
-use dyno_target::target::Fill;
+use dyno_script::Rows;
+use dyno_target::mysql::load::fill_rows;
+use dyno_target::target::{Fill, RowSource};
 use serde::Serialize;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -41,15 +42,18 @@ pub fn load_sbtest(server: &BenchMariadb, rows: u64, connections: usize) -> Resu
         table: "sbtest1".to_owned(),
         rows,
         columns: columns.map(|(name, expression)| (name.to_owned(), expression)).to_vec(),
-        seed: Some(seed),
+        source: RowSource::Seed(seed),
     };
+    let expressions = fill.columns.iter();
+    let expressions = expressions.map(|(name, expression)| (name.as_str(), expression.as_str()));
     let (before, started) = (own_us()?, Instant::now());
+    let rows = Rows::compile(&fill.table, seed, expressions)?;
     let mut client = server.connect()?;
     client.work(TABLE)?;
-    fill_generated(
+    fill_rows(
         &mut client,
         &fill,
-        seed,
+        &rows,
         connections,
         &AtomicBool::new(false),
         &mut |_| (),

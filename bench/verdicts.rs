@@ -11,8 +11,8 @@
 //!
 //! A slow-down is made by the server: each statement counts rows for nothing, as many as a first, long duel found to
 //! take the time. `--beside noise` has a process work now and then beside the duels. Duels take long, so they may be
-//! made in several sittings: `--minutes 60` begins no round after that time, SIGTERM has the duel under way be the last,
-//! and `--pool yes` counts those of earlier results of this bench in the table, too.
+//! made in several sittings: `--minutes 60` begins no round after that time, SIGTERM has the duel under way be the
+//! last, and `--pool yes` counts those of earlier results of this bench in the table, too.
 
 use dyno_bench::{Result, Spread, archive, dyno_binary, option};
 use nix::sched::{CpuSet, sched_setaffinity};

@@ -59,7 +59,8 @@ pub enum CaptureError {
     Nothing { target: String, lasts: Duration },
 }
 
-/// Watches what `target` executes for so long, and makes an experiment of the `most` statements that took the most time.
+/// Watches what `target` executes for so long, and makes an experiment of the `most` statements that took the most
+/// time.
 ///
 /// # Errors
 /// The server cannot be asked, or executed nothing.
@@ -118,8 +119,8 @@ fn text(executed: &[Executed], target: &str, per_s: f64, lasts: Duration) -> Str
     let quoted = toml::Value::String(target.to_owned()).to_string();
     line("#:schema ./experiment.schema.json");
     line(&format!(
-        "# What a server executed in {} s, as a beginning. Values are drawn where it does not tell them: correct their\n\
-         # ranges. Statements that belong together in a transaction are apart here.\n",
+        "# What a server executed in {} s, as a beginning. Values are drawn where it does not tell them: correct\n\
+         # their ranges. Statements that belong together in a transaction are apart here.\n",
         lasts.as_secs()
     ));
     line(&format!(

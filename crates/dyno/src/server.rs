@@ -1,5 +1,6 @@
 //! `dyno server`: private servers for other tools. Each is kept by a dyno of its own, in the background, which says in
-//! a file in dyno's home that it is there and holds a lock on it: so one that was killed is not taken for one that runs.
+//! a file in dyno's home that it is there, and holds a lock on that: so one that was killed is not taken for one that
+//! runs.
 
 use crate::announcer::Announcer;
 use crate::cli::{NamedServer, ServerAction, ServerArguments, StartArguments};

@@ -66,8 +66,8 @@ pub enum TableFileError {
     #[error("{}, {message}", path.display())]
     Row { path: PathBuf, message: String },
     #[error(
-        "{} is a Parquet file, which this dyno was built without (cargo build --release --features parquet); convert it \
-         to csv", path.display()
+        "{} is a Parquet file, which this dyno cannot read (cargo build --release --features parquet makes one that \
+         can); convert it to csv", path.display()
     )]
     NoParquet { path: PathBuf },
     #[error("{} is not the file any more that it was when the campaign was planned; plan a new one", path.display())]

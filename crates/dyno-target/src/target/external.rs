@@ -67,8 +67,8 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         }]
     }
 
-    /// What it executes in the database from now on, for so long or until `stop` is raised: the statements that took the
-    /// most time first.
+    /// What it executes in the database from now on, for so long or until `stop` is raised: the statements that took
+    /// the most time first.
     ///
     /// # Errors
     /// It does not count statements, or does not answer.

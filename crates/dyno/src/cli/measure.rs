@@ -17,7 +17,7 @@ pub struct RunArguments {
     #[arg(value_name = "NAME|FILE", required_unless_present_any = ["resume", "script"])]
     pub experiment: Option<String>,
 
-    /// Measure this script, in pgbench's language, instead of an experiment from a file: for example --script 'select 1'
+    /// Measure this script, in pgbench's language, instead of an experiment from a file: --script 'select 1'
     #[arg(long, value_name = "SQL", conflicts_with = "experiment")]
     pub script: Option<String>,
 

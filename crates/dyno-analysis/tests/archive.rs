@@ -14,7 +14,7 @@ use dyno_archive::{
 use dyno_lab::experiment::find;
 use dyno_record::{ErrorClass, ErrorCode, Interval, Recording, Series};
 use indexmap::IndexMap;
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use proptest::prelude::*;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -470,7 +470,8 @@ fn samples_are_rows_with_gaps_where_nothing_was_read() {
     let archive = TempDir::new().unwrap();
     let (run, _) = write_run(&archive, 1);
     let series = Series::new("x.csv", ["commits", "a,b"]);
-    let mut samples = SampleWriter::create(run.path(), &series).unwrap();
+    let began: Timestamp = "2026-11-21T19:40:12.25Z".parse().unwrap();
+    let mut samples = SampleWriter::create(run.path(), &series, Some(began)).unwrap();
     samples
         .row(
             Duration::from_millis(1_500),
@@ -484,7 +485,10 @@ fn samples_are_rows_with_gaps_where_nothing_was_read() {
     ];
     samples.row(SECOND * 3, &more).unwrap();
     let text = std::fs::read_to_string(run.path().join("x.csv")).unwrap();
-    assert_eq!(text, "at_s,commits,\"a,b\"\n1.5,5,\n3,,\"a \"\"b\"\"\"\n");
+    assert_eq!(
+        text,
+        "at_s,commits,\"a,b\",time\n1.5,5,,2026-11-21T19:40:13.750Z\n3,,\"a \"\"b\"\"\",2026-11-21T19:40:15.250Z\n"
+    );
     std::fs::remove_file(run.path().join("x.csv")).unwrap();
     assert!(samples.row(SECOND, &[]).is_err());
     assert!(samples.row(SECOND, &[]).is_ok());

@@ -1,9 +1,11 @@
 //! `intervals.csv`: one row per interval and workload.
 
-use crate::rounded;
 use crate::summary::Lag;
+use crate::{clock, rounded};
 use dyno_record::{Interval, Latencies, Recording};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A row of `intervals.csv`. Times count from the begin of the first phase; a latency that does not exist is left
 /// empty.
@@ -54,11 +56,16 @@ pub struct IntervalRow {
     /// Completed transactions that took longer than the latency limit.
     #[serde(default)]
     pub late: u64,
+    /// When the interval began, by the time of day, to the millisecond. In archives of the first dynos the column is
+    /// missing; what reads a run makes it of the run's begin.
+    #[serde(default, serialize_with = "clock::serialize")]
+    pub time: Option<Timestamp>,
 }
 
 impl IntervalRow {
-    /// The row of one workload in an interval.
+    /// The row of one workload in an interval of a load that began then.
     pub(super) fn new<H: Latencies, S>(
+        load_started: Option<Timestamp>,
         phase: &str,
         interval: &Interval<H, S>,
         workload: &str,
@@ -94,7 +101,20 @@ impl IntervalRow {
             lag_max_us: lag.map(|lag| us(lag.max_ns)),
             retried: recording.retried,
             late: recording.late,
+            time: None,
         }
+        .timed(load_started)
+    }
+
+    /// The same with the time of day, if it has none and the load began then.
+    pub(super) fn timed(mut self, load_started: Option<Timestamp>) -> Self {
+        if self.time.is_none() {
+            let start = Duration::try_from_secs_f64(self.interval_start_s).ok();
+            self.time = load_started
+                .zip(start)
+                .and_then(|(began, start)| clock::time_of_day(began, start));
+        }
+        self
     }
 
     /// The lag, if the row has one.
@@ -173,6 +193,9 @@ mod tests {
             measure,0.0,1.0,main,5,5,0,0,0,5.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,,\n";
         let rows: Vec<_> = rows(csv.as_bytes()).collect();
         assert_eq!((rows.len(), rows[0].transactions, rows[0].late), (1, 5, 0));
+        assert_eq!(rows[0].time, None);
+        let began = "2026-11-21T19:40:12Z".parse().ok();
+        assert_eq!(rows[0].clone().timed(began).time, began);
     }
 
     proptest! {
@@ -201,6 +224,7 @@ mod tests {
         let number = || (0_u64..10_000_000_000).prop_map(|thousandths| thousandths as f64 / 1000.0);
         let latencies = prop::array::uniform9(prop::option::of(number()));
         let counts = prop::array::uniform7(any::<u64>());
+        let time = prop::option::of((0_i64..1 << 42).prop_map(|ms| Timestamp::from_millisecond(ms).unwrap()));
         (
             "[a-z]{1,8}",
             "[a-zA-Z0-9_-]{1,12}",
@@ -209,9 +233,10 @@ mod tests {
             number(),
             counts,
             latencies,
+            time,
         )
             .prop_map(
-                |(phase, workload, interval_start_s, interval_s, tps, counts, latencies)| IntervalRow {
+                |(phase, workload, interval_start_s, interval_s, tps, counts, latencies, time)| IntervalRow {
                     phase,
                     interval_start_s,
                     interval_s,
@@ -233,6 +258,7 @@ mod tests {
                     lag_max_us: latencies[8],
                     retried: counts[5],
                     late: counts[6],
+                    time,
                 },
             )
     }

@@ -9,6 +9,7 @@ mod answers;
 mod append;
 mod campaign;
 mod capacity;
+mod clock;
 pub mod earlier;
 mod events;
 pub mod figures;

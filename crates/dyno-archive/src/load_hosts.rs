@@ -6,6 +6,7 @@ use crate::intervals::{IntervalRow, rows};
 use crate::reader::open;
 use crate::{ArchiveError, INTERVALS_CSV, Run, SampleWriter, to_csv};
 use dyno_record::{ListedInterval, Series, Value};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -104,6 +105,7 @@ pub struct LoadHostWriter {
     samples: Option<SampleWriter>,
     phases: Vec<String>,
     workloads: Vec<String>,
+    load_started: Option<Timestamp>,
     header_written: bool,
     stopped: bool,
 }
@@ -126,12 +128,23 @@ impl LoadHostWriter {
         fs::create_dir_all(&path).map_err(ArchiveError::write(&path))?;
         Ok(Self {
             intervals: AppendFile::create(path.join(INTERVALS_CSV))?,
-            samples: series.map(|series| SampleWriter::create(&path, series)).transpose()?,
+            samples: series
+                .map(|series| SampleWriter::create(&path, series, None))
+                .transpose()?,
             phases,
             workloads,
+            load_started: None,
             header_written: false,
             stopped: false,
         })
+    }
+
+    /// Notes when the run's load began, of which all times count.
+    pub fn begin(&mut self, load_started: Option<Timestamp>) {
+        self.load_started = load_started;
+        if let Some(samples) = &mut self.samples {
+            samples.load_started = load_started;
+        }
     }
 
     /// Appends what the host did in an interval.
@@ -145,7 +158,7 @@ impl LoadHostWriter {
         };
         let workloads = self.workloads.iter().zip(&interval.recordings);
         let rows: Vec<_> = workloads
-            .map(|(workload, recording)| IntervalRow::new(phase, interval, workload, recording))
+            .map(|(workload, recording)| IntervalRow::new(self.load_started, phase, interval, workload, recording))
             .collect();
         let csv = to_csv(&rows, !self.header_written);
         self.header_written = true;
@@ -171,7 +184,9 @@ impl Run {
     /// The part of a load host in the run's intervals, one by one; none if it cannot be read.
     pub fn intervals_of_host(&self, name: &str) -> impl Iterator<Item = IntervalRow> + use<> {
         let path = self.path.join(HOSTS).join(name).join(INTERVALS_CSV);
-        open(&path).into_iter().flat_map(rows)
+        let load_started = self.load_started();
+        let rows = open(&path).into_iter().flat_map(rows);
+        rows.map(move |row| row.timed(load_started))
     }
 }
 
@@ -188,6 +203,8 @@ mod tests {
         let names = |name: &str| vec![name.to_owned()];
         let mut writer =
             LoadHostWriter::create(folder.path(), "b-1", names("measure"), names("main"), Some(&series)).unwrap();
+        let began: Timestamp = "2026-11-21T23:59:58Z".parse().unwrap();
+        writer.begin(Some(began));
         let recording = Recording {
             transactions: 7,
             ..Recording::default()
@@ -218,8 +235,9 @@ mod tests {
             (rows.len(), rows[0].transactions, rows[0].interval_start_s),
             (1, 7, 3.0)
         );
+        assert_eq!(rows[0].time.unwrap().to_string(), "2026-11-22T00:00:01Z");
         assert_eq!(run.intervals_of_host("c").count(), 0);
         let samples = fs::read_to_string(folder.path().join("hosts/b-1/host.csv")).unwrap();
-        assert_eq!(samples, "at_s,cpu_idle_share\n1.5,0.25\n");
+        assert_eq!(samples, "at_s,cpu_idle_share,time\n1.5,0.25,2026-11-21T23:59:59.500Z\n");
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, EventRecord, FORMAT, INTERVALS_CSV, IntervalRow,
     RUN_JSON, RunRecord, RunState, intervals, restore_records,
 };
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -189,7 +190,15 @@ impl Run {
     ///
     /// If the file cannot be read.
     pub fn intervals(&self) -> Result<impl Iterator<Item = IntervalRow> + use<>, ArchiveError> {
-        Ok(intervals::rows(open(&self.path.join(INTERVALS_CSV))?))
+        let load_started = self.load_started();
+        let rows = intervals::rows(open(&self.path.join(INTERVALS_CSV))?);
+        Ok(rows.map(move |row| row.timed(load_started)))
+    }
+
+    /// When its load began, if it did.
+    #[must_use]
+    pub fn load_started(&self) -> Option<Timestamp> {
+        self.record.as_ref().ok()?.load_started
     }
 
     /// The events; lines that are damaged or of an unknown kind are passed over.

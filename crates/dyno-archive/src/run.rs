@@ -311,6 +311,12 @@ impl RunWriter {
         &self.path
     }
 
+    /// When the first phase began; `None` before [`Self::begin`].
+    #[must_use]
+    pub fn load_started(&self) -> Option<Timestamp> {
+        self.record.load_started
+    }
+
     /// What will be in `run.json`; the caller may fill in what it learns. It is written by [`Self::begin`] and
     /// [`Self::finish`].
     pub fn record_mut(&mut self) -> &mut RunRecord {
@@ -368,7 +374,13 @@ impl RunWriter {
         };
         let mut rows = Vec::new();
         for (workload, recording) in workloads() {
-            rows.push(IntervalRow::new(&phase, interval, workload, recording));
+            rows.push(IntervalRow::new(
+                self.record.load_started,
+                &phase,
+                interval,
+                workload,
+                recording,
+            ));
             events.extend(recording.errors_by_code.iter().map(|error| EventRecord {
                 at_s: end_s,
                 kind: EventKind::Errors {

@@ -1,9 +1,10 @@
 //! `host.csv`, `server.csv` and the other files of what was sampled beside the load: one row or several per sample,
-//! the time in the first column.
+//! the time since the load began in the first column, and the time of day in the last.
 
 use crate::append::AppendFile;
-use crate::{ArchiveError, meanings, rounded};
+use crate::{ArchiveError, clock, meanings, rounded};
 use dyno_record::{Series, Value};
+use jiff::Timestamp;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct SampleWriter {
     file: AppendFile,
+    /// When the load began; `None`: no row has the time of day.
+    pub(crate) load_started: Option<Timestamp>,
     columns: usize,
     row: String,
     stopped: bool,
@@ -19,12 +22,12 @@ pub struct SampleWriter {
 
 impl SampleWriter {
     /// Makes the file of `series` in a run's folder, and beside it the one that says what its columns mean, so that
-    /// whoever finds the one finds the other.
+    /// whoever finds the one finds the other. The load began at `load_started`.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn create(folder: &Path, series: &Series) -> Result<Self, ArchiveError> {
+    pub fn create(folder: &Path, series: &Series, load_started: Option<Timestamp>) -> Result<Self, ArchiveError> {
         meanings::write(folder, series)?;
         let mut file = AppendFile::create(folder.join(series.file))?;
         let mut header = "at_s".to_owned();
@@ -32,10 +35,11 @@ impl SampleWriter {
             header.push(',');
             quote(&mut header, column);
         }
-        header.push('\n');
+        header.push_str(",time\n");
         file.append(header.as_bytes())?;
         Ok(Self {
             file,
+            load_started,
             columns: series.columns.len(),
             row: String::new(),
             stopped: false,
@@ -64,6 +68,10 @@ impl SampleWriter {
                 _ => {}
             }
         }
+        self.row.push(',');
+        let time = self.load_started.and_then(|began| clock::time_of_day(began, at));
+        time.into_iter()
+            .for_each(|time| self.row.push_str(&clock::written(time)));
         self.row.push('\n');
         let result = self.file.append(self.row.as_bytes());
         self.stopped = result.is_err();

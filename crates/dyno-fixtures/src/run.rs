@@ -71,7 +71,7 @@ impl MadeRun {
             now: Duration::ZERO,
             disturbances: Disturbances::new(total.as_secs_f64(), &format!("public.{table}"), &experiment.title),
             recordings: Recordings::new(&mut random),
-            samples: Samples::create(writer.path())?,
+            samples: Samples::create(&writer)?,
             workloads,
             writer,
             random,

@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::disturbances::Disturbances;
-use dyno_archive::SampleWriter;
+use dyno_archive::{RunWriter, SampleWriter};
 use dyno_record::{Series, Value};
-use std::path::{Path, PathBuf};
+use jiff::Timestamp;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const SERVER: [&str; 10] = [
@@ -55,6 +56,7 @@ const STATEMENTS: [&str; 7] = [
 /// Writes samples; what adds up is kept here.
 pub(crate) struct Samples {
     folder: PathBuf,
+    load_started: Option<Timestamp>,
     server: SampleWriter,
     host: SampleWriter,
     waits: SampleWriter,
@@ -70,13 +72,17 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    pub fn create(folder: &Path) -> Result<Self, Error> {
+    /// Makes the files beside those of a run that has begun.
+    pub fn create(run: &RunWriter) -> Result<Self, Error> {
+        let (folder, load_started) = (run.path(), run.load_started());
+        let writer = |series| SampleWriter::create(folder, series, load_started);
         Ok(Self {
-            server: SampleWriter::create(folder, &series("server.csv", &SERVER))?,
-            host: SampleWriter::create(folder, &series("host.csv", &HOST))?,
-            waits: SampleWriter::create(folder, &series("waits.csv", &WAITS))?,
-            processes: SampleWriter::create(folder, &series("processes.csv", &PROCESSES))?,
+            server: writer(&series("server.csv", &SERVER))?,
+            host: writer(&series("host.csv", &HOST))?,
+            waits: writer(&series("waits.csv", &WAITS))?,
+            processes: writer(&series("processes.csv", &PROCESSES))?,
             folder: folder.to_owned(),
+            load_started,
             last: Duration::ZERO,
             transactions: 0.0,
             wal_bytes: 1e9,
@@ -196,7 +202,7 @@ impl Samples {
 
     /// Writes what statements cost, at the end.
     pub fn statements<'a>(&mut self, now: Duration, statements: impl Iterator<Item = &'a String>) -> Result<(), Error> {
-        let mut writer = SampleWriter::create(&self.folder, &series("statements.csv", &STATEMENTS))?;
+        let mut writer = SampleWriter::create(&self.folder, &series("statements.csv", &STATEMENTS), self.load_started)?;
         let calls = self.transactions;
         for sql in statements {
             let figures = [calls, calls * 0.05, calls, calls * 3.5, calls / 40.0, calls * 300.0];

@@ -77,6 +77,7 @@ impl Export {
                 for (name, value) in figures {
                     let kind = match name.as_str() {
                         "phase" | "workload" => ExportKind::Text,
+                        "time" => ExportKind::Time,
                         "transactions" | "statements" | "errors" | "retries" | "skipped" | "retried" | "late" => {
                             ExportKind::Integer
                         }
@@ -461,6 +462,28 @@ mod tests {
     }
 
     #[test]
+    fn every_column_is_documented() {
+        let (_folder, mut campaigns) = campaigns();
+        let folder = tempfile::tempdir().unwrap();
+        campaigns.push(crate::terminal::campaign_tests::campaign(folder.path(), "", |_| {
+            crate::terminal::campaign_tests::Fate::Found(Box::new(crate::fixture::staged()))
+        }));
+        let formats = include_str!("../../../docs/formats.md");
+        let (before, exports) = formats.split_once("\n## dyno export\n").unwrap();
+        let intervals = before.split_once("\n## intervals.csv\n").unwrap().1;
+        let runs = Export::of_runs(&campaigns).columns;
+        assert!(runs.len() > 40, "{runs:?}");
+        let unknown = |name: &&String| !name.starts_with(FACTOR) && !name.starts_with("metric_");
+        for name in runs.keys().filter(unknown) {
+            assert!(exports.contains(&format!("`{name}`")), "{name}");
+        }
+        for name in Export::of_intervals(&campaigns).columns.keys().filter(unknown) {
+            let column = format!("`{name}`");
+            assert!(exports.contains(&column) || intervals.contains(&column), "{name}");
+        }
+    }
+
+    #[test]
     fn intervals_have_a_row_each() {
         let (_folder, campaigns) = campaigns();
         let export = Export::of_intervals(&campaigns);
@@ -471,5 +494,14 @@ mod tests {
             (json[0]["phase"].as_str(), json[7]["transactions"].as_u64()),
             (Some("warmup"), Some(1_000))
         );
+        let time = |place: usize| {
+            json[place]["time"]
+                .as_str()
+                .unwrap()
+                .parse::<jiff::Timestamp>()
+                .unwrap()
+        };
+        assert_eq!(time(7).duration_since(time(0)).as_secs(), 7);
+        assert_eq!(export.columns["time"], ExportKind::Time);
     }
 }

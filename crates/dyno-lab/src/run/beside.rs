@@ -10,6 +10,7 @@ use dyno_archive::{ArchiveError, Preparation, ServerRecord, ServerWriter};
 use dyno_engine::Found;
 use dyno_script::Example;
 use dyno_target::target::{Control, Database, DatabaseSizes, TargetError};
+use jiff::Timestamp;
 use std::path::Path;
 
 /// A server beside the main one, as far as it is to be kept.
@@ -144,10 +145,10 @@ impl Described {
 }
 
 impl Watched {
-    /// Begins to sample: times count from now.
-    pub fn start(&mut self) {
+    /// Begins to sample: times count from now, which is `load_started` by the time of day.
+    pub fn start(&mut self, load_started: Option<Timestamp>) {
         let sampling = self.sampling.take();
-        self.running = sampling.map(|sampling| sampling.start(self.writer.path()));
+        self.running = sampling.map(|sampling| sampling.start(self.writer.path(), load_started));
     }
 
     /// Keeps what has happened since the last time.

@@ -391,6 +391,9 @@ impl Watched<'_, '_> {
 impl Observer for Watched<'_, '_> {
     fn connected(&mut self, connected: &Connected) {
         self.recorder.connected(connected);
+        let load_started = self.recorder.load_started();
+        let records = self.records.iter_mut();
+        records.for_each(|record| record.writer.begin(load_started));
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {

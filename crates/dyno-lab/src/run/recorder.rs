@@ -11,6 +11,7 @@ use dyno_archive::{Capacity, EventKind, EventRecord, LoadHost, PhaseRecord, RunW
 use dyno_engine::{ClientEvent, Connected, Found, LastTransactions, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
+use jiff::Timestamp;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::ops::ControlFlow;
@@ -144,6 +145,11 @@ impl<'a> Recorder<'a> {
     /// Tells whoever watches what a server is asked next.
     pub(super) fn asks(&mut self, text: &str) {
         self.progress.asks(text);
+    }
+
+    /// When the first phase began, if it has.
+    pub(super) fn load_started(&self) -> Option<Timestamp> {
+        self.writer.load_started()
     }
 
     /// Keeps who is to drive the load, before it begins: so it is known of a run that was killed, too.
@@ -305,8 +311,11 @@ impl Observer for Recorder<'_> {
             self.archive_failed(&error);
         }
         // The first phase begins when this returns.
-        self.sampler = self.sampling.take().map(|sampling| sampling.start(self.writer.path()));
-        self.beside.iter_mut().for_each(Watched::start);
+        let load_started = self.writer.load_started();
+        let sampling = self.sampling.take();
+        self.sampler = sampling.map(|sampling| sampling.start(self.writer.path(), load_started));
+        let beside = self.beside.iter_mut();
+        beside.for_each(|watched| watched.start(load_started));
         self.begun = Some(Instant::now());
         self.mark_begin();
     }

@@ -7,6 +7,7 @@ use dyno_engine::Stop;
 use dyno_record::{Event, Series, Value};
 use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{Database, SamplerSet};
+use jiff::Timestamp;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::collections::HashMap;
@@ -139,8 +140,9 @@ impl Sampling {
         }
     }
 
-    /// Begins: the time of every sample counts from now. The files are made in `folder`.
-    pub fn start(self, folder: &Path) -> Running {
+    /// Begins: the time of every sample counts from now, which is `load_started` by the time of day. The files are made
+    /// in `folder`.
+    pub fn start(self, folder: &Path, load_started: Option<Timestamp>) -> Running {
         let begin = Instant::now();
         let (events_to, events) = mpsc::channel();
         let (warnings_to, warnings) = mpsc::channel();
@@ -152,6 +154,7 @@ impl Sampling {
             let subject = sampler.subject();
             let files = Files {
                 folder: folder.to_owned(),
+                load_started,
                 writers: HashMap::new(),
                 events: events_to.clone(),
                 warnings: warnings_to.clone(),
@@ -372,6 +375,7 @@ impl Drop for Turn {
 /// Where a sampler's rows and events go: each series into a file of its own, made for its first row.
 struct Files {
     folder: PathBuf,
+    load_started: Option<Timestamp>,
     writers: HashMap<&'static str, Option<SampleWriter>>,
     events: Sender<EventRecord>,
     warnings: Sender<String>,
@@ -386,7 +390,7 @@ impl Files {
             None => {
                 // If it cannot be made, that is said once.
                 self.writers.insert(series.file, None);
-                let made = SampleWriter::create(folder, series)?;
+                let made = SampleWriter::create(folder, series, self.load_started)?;
                 self.writers.entry(series.file).insert_entry(Some(made)).into_mut()
             }
         };
@@ -462,7 +466,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut sampling = Sampling::default();
         sampling.0.samplers.push(Box::new(Unanswered));
-        let said = sampling.start(folder.path()).finish().warnings;
+        let said = sampling.start(folder.path(), None).finish().warnings;
         let expected = "s to the end, there are no samples of the server's counters, because reading them failed: \
                         there was no answer when the run ended.";
         assert!(said.len() == 1 && said[0].ends_with(expected), "{said:?}");

@@ -204,6 +204,7 @@ mod tests {
             lag_max_us: None,
             retried: 0,
             late: 0,
+            time: None,
         }
     }
 

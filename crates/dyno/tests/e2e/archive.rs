@@ -1,6 +1,7 @@
 //! What a run leaves on disk, and what happens when the disk does not take it.
 
 use crate::support::{Desk, Ended, TINY, database, limited, run_folders};
+use jiff::Timestamp;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -60,6 +61,19 @@ fn a_run_folder_is_complete_and_adds_up() {
         for file in ["server.csv", "host.csv"] {
             let samples = run.rows(file);
             assert!(!samples.is_empty() && samples[0].len() > 5, "{file}");
+        }
+        let began: Timestamp = record["load_started"].as_str().unwrap().parse().unwrap();
+        for (file, since) in [
+            ("intervals.csv", "interval_start_s"),
+            ("server.csv", "at_s"),
+            ("host.csv", "at_s"),
+        ] {
+            for row in run.rows(file) {
+                let time: Timestamp = row["time"].parse().unwrap();
+                let after_s = time.duration_since(began).as_secs_f64();
+                let since_s: f64 = row[since].parse().unwrap();
+                assert!((after_s - since_s).abs() < 0.0011, "{file}: {row:?}");
+            }
         }
         let phases: Vec<_> = run
             .events()

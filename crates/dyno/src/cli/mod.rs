@@ -1,5 +1,7 @@
 //! What may be typed.
 
+#[cfg(test)]
+mod documented;
 mod measure;
 mod own;
 mod value;

@@ -1,10 +1,29 @@
-//! The examples of docs/experiment-files.md are files that dyno reads.
+//! The experiments of the documentation are files that dyno reads, and docs/experiment-files.md has every key.
 
 use crate::experiment::{Experiment, SCHEMA, builtin};
 use dyno_archive::plan::Size;
 use dyno_target::target::PRODUCTS;
+use std::fs;
+use std::path::Path;
 
 const REFERENCE: &str = include_str!("../../../../../docs/experiment-files.md");
+
+/// The README and the pages in `docs`, by name.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(root.join("docs")).unwrap();
+    let docs = docs.map(|entry| entry.unwrap().path());
+    let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let paths = std::iter::once(root.join("README.md")).chain(docs);
+    let pages = paths.map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap()));
+    pages.collect()
+}
+
+/// The examples of a page.
+fn examples(page: &str) -> impl Iterator<Item = &str> {
+    let blocks = page.split("```toml\n").skip(1);
+    blocks.filter_map(|rest| rest.split("```").next())
+}
 
 /// An example with what every file needs, if it does not say that itself.
 fn completed(example: &str) -> String {
@@ -21,30 +40,38 @@ fn completed(example: &str) -> String {
     format!("{title}{example}{workload}")
 }
 
-fn examples() -> impl Iterator<Item = &'static str> {
-    let examples = REFERENCE.split("```toml\n").skip(1);
-    examples.filter_map(|rest| rest.split("```").next())
-}
-
 #[test]
-fn every_example_of_the_reference_is_valid() {
-    let examples: Vec<_> = examples().collect();
-    assert!(examples.len() >= 11, "{}", examples.len());
+fn every_example_of_the_documentation_is_valid() {
+    let (mut whole, mut parts) = (0, 0);
     let folder = tempfile::tempdir().unwrap();
+    // What examples name.
     for (file, text) in [
         ("schema.sql", "create table city (id int)"),
         ("city.csv", "id,name,population,area\n1,a,2,3\n"),
     ] {
-        std::fs::write(folder.path().join(file), text).unwrap();
+        fs::write(folder.path().join(file), text).unwrap();
     }
-    for example in examples {
-        let experiment = Experiment::parse(&folder.path().join("example.toml"), &completed(example));
-        let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{example}"));
-        for size in Size::NAMES {
-            let plan = experiment.plan(size.parse().unwrap(), &[], None, 1, 4);
-            assert!(plan.is_ok_and(|plan| !plan.runs.is_empty()), "{size}\n{example}");
+    for (page, text) in pages() {
+        for example in examples(&text) {
+            // What has a title is to be copied as it is; only the reference shows sections by themselves under one.
+            let is_whole = example.starts_with("title ") && text != REFERENCE;
+            let file = match is_whole {
+                true => example.to_owned(),
+                false => completed(example),
+            };
+            *(if is_whole { &mut whole } else { &mut parts }) += 1;
+            let experiment = Experiment::parse(&folder.path().join("example.toml"), &file);
+            let experiment = experiment.unwrap_or_else(|error| panic!("{page}: {error}\n{example}"));
+            for size in Size::NAMES {
+                let plan = experiment.plan(size.parse().unwrap(), &[], None, 1, 4);
+                assert!(
+                    plan.is_ok_and(|plan| !plan.runs.is_empty()),
+                    "{page}, {size}\n{example}"
+                );
+            }
         }
     }
+    assert!(whole >= 6 && parts >= 20, "{whole} {parts}");
 }
 
 #[test]
@@ -120,7 +147,7 @@ fn editors_find_nothing_wrong_with_what_dyno_reads() {
             .map(|error| format!("{}: {error}\n", error.instance_path()))
             .collect::<String>()
     };
-    for example in examples() {
+    for example in examples(REFERENCE) {
         assert_eq!(wrong(&completed(example)), "", "{example}");
     }
     for builtin in builtin() {

@@ -91,8 +91,8 @@ fn every_command_of_the_documentation_is_understood() {
 
 #[test]
 fn commands_are_found_as_a_shell_would_read_them() {
-    let page = "Text dyno run x.\n\n    dyno run 'a b' \\\n        --size full   # as published\n    dyno list | less\n\n\
-                ```text\ndyno says something\n```\n\n```sh\nX=1\ncargo run --release -- show\n```\n";
+    let page = "Text dyno run x.\n\n    dyno run 'a b' \\\n        --size full   # as published\n    dyno list | less\n\
+                \n```text\ndyno says something\n```\n\n```sh\nX=1\ncargo run --release -- show\n```\n";
     let found: Vec<_> = blocks(page).iter().flat_map(|block| calls(block)).collect();
     let expected: [&[&str]; 3] = [
         &["dyno", "run", "a b", "--size", "full"],

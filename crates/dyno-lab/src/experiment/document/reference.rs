@@ -62,12 +62,12 @@ fn every_example_of_the_documentation_is_valid() {
             *(if is_whole { &mut whole } else { &mut parts }) += 1;
             let experiment = Experiment::parse(&folder.path().join("example.toml"), &file);
             let experiment = experiment.unwrap_or_else(|error| panic!("{page}: {error}\n{example}"));
+            let oracle = ("target".to_owned(), "oracle://bench@db.example/shop".to_owned());
+            let target: Vec<_> = example.contains("[oracle.").then_some(oracle).into_iter().collect();
             for size in Size::NAMES {
-                let plan = experiment.plan(size.parse().unwrap(), &[], None, 1, 4);
-                assert!(
-                    plan.is_ok_and(|plan| !plan.runs.is_empty()),
-                    "{page}, {size}\n{example}"
-                );
+                let plan = experiment.plan(size.parse().unwrap(), &target, None, 1, 4);
+                let plan = plan.unwrap_or_else(|error| panic!("{page}, {size}: {error}\n{example}"));
+                assert!(!plan.runs.is_empty(), "{page}, {size}\n{example}");
             }
         }
     }

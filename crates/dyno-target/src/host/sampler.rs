@@ -223,6 +223,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_column_is_documented() {
+        let formats = include_str!("../../../../docs/formats.md");
+        let of = |file: &str| formats.split_once(&format!("\n**{file}**")).unwrap().1;
+        let (host, rest) = of("host.csv").split_once("\n**").unwrap();
+        for (column, _) in COLUMNS {
+            assert!(host.contains(&format!("`{column}`")), "host.csv: {column}");
+        }
+        let (processes, _) = rest.split_once("\n**").unwrap();
+        for column in PROCESS_COLUMNS {
+            assert!(processes.contains(&format!("`{column}`")), "processes.csv: {column}");
+        }
+    }
+
+    #[test]
     fn what_nobody_known_used_is_that_of_others() {
         let mut others = Others::default();
         assert_eq!(others.advance(1_000.0, 10.0), 0.0);

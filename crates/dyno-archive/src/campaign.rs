@@ -1,7 +1,8 @@
 //! A campaign's folder and `campaign.json`.
 
 use crate::plan::{
-    Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Publication, Resolved, harmless,
+    Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Publication, Resolved, SharedDefaults,
+    harmless,
 };
 use crate::{
     ArchiveError, CAMPAIGN_JSON, CapacitySearch, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Screening,
@@ -48,6 +49,12 @@ pub struct CampaignRecord {
     /// What the experiment's source published.
     #[serde(default, skip_serializing_if = "Publication::is_empty")]
     pub published: Publication,
+    /// What the experiment has from the file that its folder shares.
+    #[serde(default, skip_serializing_if = "SharedDefaults::is_empty")]
+    pub defaults: SharedDefaults,
+    /// The series that it is a part of, by the folder that this had when it began; absent if of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
     /// How the order of the runs came about.
     #[serde(default)]
     pub order: Order,
@@ -274,6 +281,8 @@ impl CampaignRecord {
             baseline: Levels::new(),
             cells: Vec::new(),
             published: Publication::default(),
+            defaults: SharedDefaults::default(),
+            series: None,
             order: Order::default(),
             turns: None,
             screen: None,
@@ -299,6 +308,7 @@ impl CampaignRecord {
             baseline: plan.baseline.clone(),
             cells: plan.cells.clone(),
             published: plan.published.clone(),
+            defaults: plan.defaults.clone(),
             order: plan.order,
             turns: plan.turns.clone(),
             screen: plan.screen,
@@ -322,6 +332,7 @@ impl CampaignRecord {
             baseline: self.baseline.clone(),
             seed: self.seed,
             published: self.published.clone(),
+            defaults: self.defaults.clone(),
             turns: self.turns.clone(),
             screen: self.screen,
             capacity: self.capacity.clone(),
@@ -350,7 +361,7 @@ pub fn check_writable(archive: &Path) -> Result<(), ArchiveError> {
 }
 
 /// Makes the folder `name`, or `name-2` and so on if it exists: two campaigns may begin in the same second.
-fn unique_folder(archive: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+pub(crate) fn unique_folder(archive: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
     let mut path = archive.join(name);
     let mut number = 1;
     loop {
@@ -386,6 +397,7 @@ mod tests {
             baseline: Levels::new(),
             seed: 7,
             published: Publication::default(),
+            defaults: SharedDefaults::default(),
             turns: None,
             screen: None,
             capacity: None,

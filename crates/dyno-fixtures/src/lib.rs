@@ -11,9 +11,11 @@ mod hostile;
 mod recordings;
 mod run;
 mod samples;
+mod series;
 
 pub use hostile::{HOSTILE, hostile};
 pub use run::{MadeRun, Pace};
+pub use series::series;
 
 use dyno_archive::plan::{Plan, PlannedRun, Size};
 use dyno_archive::{CampaignRecord, CampaignWriter, RunState};
@@ -43,6 +45,17 @@ impl Fixture {
     ///
     /// See [`Error`].
     pub fn begin(archive: &Path, name: &str, experiment: &str, started: &str) -> Result<Self, Error> {
+        Self::begin_part(archive, name, experiment, started, None)
+    }
+
+    /// The same as a part of a series.
+    fn begin_part(
+        archive: &Path,
+        name: &str,
+        experiment: &str,
+        started: &str,
+        series: Option<String>,
+    ) -> Result<Self, Error> {
         let file = PathBuf::from(format!("{name}.toml"));
         let experiment = Experiment::parse(&file, experiment).map_err(|wrong| wrong.to_string())?;
         let plan = experiment.plan(Size::Full, &[], None, SEED, CORES)?;
@@ -50,6 +63,7 @@ impl Fixture {
         let command = format!("dyno run {name}.toml --size full");
         let mut record = CampaignRecord::of(&plan, command, started).ok_or("there is nothing to measure")?;
         record.target = "embedded:18".to_owned();
+        record.series = series;
         let writer = CampaignWriter::create(archive, &record)?;
         Ok(Self { plan, writer })
     }

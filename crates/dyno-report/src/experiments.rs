@@ -135,6 +135,8 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
             .iter()
             .map(|phase| row("phase", &phase.name, lasting(phase.duration))),
     );
+    let shared = plan.defaults.values.iter();
+    rows.extend(shared.map(|(key, value)| row("shared", key, format!("{value} (from {})", plan.defaults.file))));
     let metrics: IndexMap<_, _> = plan.cells.iter().flat_map(|cell| &cell.experiment.metrics).collect();
     rows.extend(
         metrics

@@ -28,6 +28,7 @@ pub mod markdown;
 mod pictures;
 pub mod plot;
 mod progress;
+pub mod series;
 mod standing;
 mod table;
 mod terminal;

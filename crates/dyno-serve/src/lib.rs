@@ -16,6 +16,7 @@ mod pages;
 mod problem;
 mod reports;
 mod routes;
+mod series;
 
 pub use access::Token;
 

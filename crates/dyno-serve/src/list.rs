@@ -1,6 +1,7 @@
 //! The list of campaigns, and which of them are asked for.
 
 use crate::cache::Campaign;
+use crate::series::Listed;
 use dyno_archive::{RunOutline, RunState};
 use dyno_report::figures::{count, rate, time};
 use indexmap::IndexSet;
@@ -29,6 +30,8 @@ pub(crate) struct List {
     states: [&'static str; 5],
     experiments: BTreeSet<String>,
     rows: Vec<Row>,
+    /// All series, whatever the filter.
+    series: Vec<Listed>,
 }
 
 /// A campaign.
@@ -50,7 +53,7 @@ struct Row {
 
 impl List {
     /// The list of those of `campaigns`, the oldest first, that are asked for: those under way first, then the newest.
-    pub(crate) fn new(archive: String, campaigns: &[Campaign], filter: Filter) -> Self {
+    pub(crate) fn new(archive: String, campaigns: &[Campaign], series: Vec<Listed>, filter: Filter) -> Self {
         let outlines = campaigns.iter().filter_map(|campaign| campaign.outline.as_ref());
         let experiments = outlines.map(|outline| outline.experiment.clone()).collect();
         let mut rows: Vec<Row> = campaigns
@@ -67,6 +70,7 @@ impl List {
             states: ["running", "complete", "faulty", "incomplete", "failed"],
             experiments,
             rows,
+            series,
         }
     }
 }
@@ -183,7 +187,7 @@ mod tests {
             campaign("b", "pk-update", false, &[1.0, 2.0]),
             campaign("c", "pk-insert", false, &[]),
         ];
-        let list = List::new(String::new(), &campaigns, filter);
+        let list = List::new(String::new(), &campaigns, Vec::new(), filter);
         list.rows.into_iter().map(|row| row.name).collect()
     }
 

@@ -8,7 +8,7 @@ use crate::live::{self, Followers, Hub};
 use crate::metrics::{self, Metrics};
 use crate::problem::Problem;
 use crate::reports::{Asked, Reports};
-use crate::{assets, pages};
+use crate::{assets, pages, series};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -55,6 +55,7 @@ pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router 
         .route("/", get(list))
         .route("/campaigns/{campaign}", get(campaign))
         .route("/campaigns/{campaign}/{run}", get(run))
+        .route("/series/{series}", get(one_series))
         .route("/report", get(side_by_side))
         .route("/compare", get(compare))
         .route("/live", get(newest_live))
@@ -111,7 +112,11 @@ async fn list(State(app): State<Arc<App>>, Query(filter): Query<Filter>) -> Resu
     aside(move || {
         let campaigns = app.cache().all().map_err(unreadable)?;
         let archive = app.archive.path().display().to_string();
-        Ok(pages::render("list.html", &List::new(archive, &campaigns, filter)))
+        let series = series::all(&app.archive).map_err(unreadable)?;
+        Ok(pages::render(
+            "list.html",
+            &List::new(archive, &campaigns, series, filter),
+        ))
     })
     .await
 }
@@ -122,6 +127,16 @@ async fn report(
     app: Arc<App>,
     asked: impl FnOnce(&App) -> Result<Asked, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
+    let policy = dyno_report::html::security_policy();
+    made(app, policy, move |app| app.reports.page(&app.archive, &asked(app)?)).await
+}
+
+/// Answers with a page that `make` takes its time for, and that may do what `policy` says.
+async fn made<Page: ToString>(
+    app: Arc<App>,
+    policy: String,
+    make: impl FnOnce(&App) -> Result<Page, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
     let Ok(_place) = app.queue.try_acquire() else {
         return Err(Problem::busy(
             "Reports are made one at a time, and many visitors are waiting for theirs. Try again shortly.",
@@ -131,10 +146,10 @@ async fn report(
     let _turn = app.turn.acquire().await;
     let maker = Arc::clone(&app);
     aside(move || {
-        let page = maker.reports.page(&maker.archive, &asked(&maker)?)?;
+        let page = make(&maker)?;
         let mut response = Html(page.to_string()).into_response();
         // A page of its own cannot forbid to be framed; only a server can.
-        let policy = format!("{}; frame-ancestors 'none'", dyno_report::html::security_policy());
+        let policy = format!("{policy}; frame-ancestors 'none'");
         if let Ok(policy) = HeaderValue::from_str(&policy) {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         }
@@ -174,6 +189,11 @@ async fn run(State(app): State<Arc<App>>, Path((name, run)): Path<(String, Strin
         Err(runs.fold(problem, Problem::or))
     })
     .await
+}
+
+async fn one_series(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response, Problem> {
+    let policy = dyno_report::series::security_policy();
+    made(app, policy, move |app| series::made(&app.archive, &name)).await
 }
 
 /// Several campaigns beside each other: `campaign` once for each, and `baseline` for what they are compared with.

@@ -3,7 +3,7 @@
 use crate::cli::{ListArguments, Listing, ShowArguments};
 use crate::failure::Failure;
 use crate::say;
-use dyno_archive::{Archive, Campaign, Run};
+use dyno_archive::{Archive, Campaign, Run, Series};
 use dyno_lab::experiment::{self, ExperimentError};
 use dyno_report as report;
 use dyno_report::plot::Screen;
@@ -17,7 +17,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
         arguments.json,
     ];
     let text = match arguments.what {
-        Listing::Experiments if asks.contains(&true) => {
+        Listing::Experiments | Listing::Series if asks.contains(&true) => {
             return Err(
                 "--experiment, --target, --since and --json are for campaigns: dyno list"
                     .to_owned()
@@ -30,6 +30,16 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
                     .to_owned()
                     .into(),
             );
+        }
+        Listing::Series => {
+            let archive = &arguments.archive.archive;
+            match Series::all(archive)?.as_slice() {
+                [] => format!(
+                    "There is no series in {}. Create one with: dyno run htap",
+                    archive.display()
+                ),
+                all => report::series::list(all),
+            }
         }
         Listing::Experiments => {
             let listed = experiment::builtin().iter().map(|builtin| {

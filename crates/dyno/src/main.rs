@@ -23,6 +23,7 @@ mod report;
 mod run;
 mod say;
 mod screen;
+mod series;
 mod serve;
 mod server;
 mod terminal;

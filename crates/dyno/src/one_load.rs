@@ -30,6 +30,7 @@ pub fn measure(plan: Plan, arguments: &OneLoadArguments, sampling: bool) -> (Res
     let request = Request {
         plan,
         label: arguments.name.clone(),
+        series: None,
         target: arguments.target.clone(),
         archive: arguments.archive.archive.clone(),
         command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

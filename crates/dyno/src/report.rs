@@ -2,7 +2,7 @@
 
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::{look, say, written};
+use crate::{look, say, series, written};
 use dyno_archive::{Archive, Campaign, replace};
 use dyno_report::document::{self, model::Detail, model::Document};
 use dyno_report::{Picture, cells_csv, html, markdown, pictures};
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// `dyno report`.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    if let Some(serieses) = series::find(arguments)? {
+        return series::report(&serieses, arguments);
+    }
     let archive = Archive::new(&arguments.archive.archive);
     let campaigns = campaigns(&archive, arguments)?;
     let document = || document_of(&campaigns, arguments);
@@ -31,11 +34,8 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
 /// # Errors
 /// Standard output cannot be written.
 pub fn of_ended(campaign: &Campaign) -> Result<(), Failure> {
-    let file = campaign.path.join("report.html");
-    let page = html::page(&document::of_campaign(campaign, Detail::Full)).map_err(|error| error.to_string());
-    let written = page.and_then(|page| replace(&file, page.as_bytes()).map_err(|error| error.to_string()));
-    match written {
-        Ok(()) => say::result(&format!("\nThe report is {}", file.display())),
+    match write_ended(campaign) {
+        Ok(file) => say::result(&format!("\nThe report is {}", file.display())),
         Err(why) => {
             say::aside(&format!(
                 "note: there is no report: {why}; dyno report --output FILE writes it elsewhere"
@@ -43,6 +43,14 @@ pub fn of_ended(campaign: &Campaign) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+/// Writes the report of a campaign that has just ended into its folder. Gives back the file, or why there is none.
+pub fn write_ended(campaign: &Campaign) -> Result<PathBuf, String> {
+    let file = campaign.path.join("report.html");
+    let page = html::page(&document::of_campaign(campaign, Detail::Full)).map_err(|error| error.to_string())?;
+    replace(&file, page.as_bytes()).map_err(|error| error.to_string())?;
+    Ok(file)
 }
 
 /// The campaigns that were named, that of the baseline among them.

@@ -5,14 +5,16 @@ use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::live::LivePage;
 use crate::terminal::Terminal;
-use crate::{interrupt, say};
+use crate::{interrupt, say, series};
 use dyno_archive::Archive;
 use dyno_archive::plan::{Address, Plan, Resolved};
 use dyno_engine::{Stop, ThreadOptions};
 use dyno_fleet::start::{Cluster, LOCAL, RAY};
 use dyno_lab::command::redacted;
-use dyno_lab::experiment;
+use dyno_lab::experiment::plan::PlanError;
+use dyno_lab::experiment::{self, Experiment};
 use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError, turns};
+use dyno_lab::series::{Selected, select};
 use dyno_report as report;
 use dyno_target::target::{Environment, storage, without_secrets};
 use std::path::Path;
@@ -22,7 +24,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
     let archive = &arguments.archive.archive;
-    if arguments.experiment.is_none() && arguments.script.is_none() {
+    if arguments.experiments.is_empty() && arguments.script.is_none() {
+        let name = arguments.resume.as_ref().and_then(Option::as_deref);
+        if let Some(series) = series::to_resume(archive, name)? {
+            return series::resume(series, arguments, &environment);
+        }
         let resumption = Resumption {
             campaign: arguments.resume.clone().flatten(),
             archive: archive.clone(),
@@ -35,7 +41,16 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             dyno_lab::run::resume(&resumption, progress, stop, emergency)
         });
     }
-    let plan = plan(arguments, &environment)?;
+    let selected = match &arguments.script {
+        Some(script) => Selected::One(Box::new(experiment::one_off(script)?)),
+        None => select(&arguments.experiments)?,
+    };
+    let experiment = match selected {
+        Selected::One(experiment) => driven(*experiment, arguments, &environment)?,
+        Selected::Several { name, experiments } => return series::run(name, experiments, arguments, &environment),
+    };
+    let seed = arguments.seed.unwrap_or_else(new_seed);
+    let plan = completed(planned(&experiment, &set_of(arguments), arguments, seed)?, arguments)?;
     if arguments.dry_run {
         dyno_lab::run::rehearse(&plan, arguments.target.as_deref(), &environment)?;
         let named = plan
@@ -48,11 +63,20 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let storage = |cell: &Resolved| storage(cell.target.as_ref().map_or(EMBEDDED, Address::given));
         return say::result(&report::plan(&plan, &target, &archive, &storage));
     }
-    let request = Request {
+    let request = request(plan, arguments, &environment);
+    make(archive, arguments.live, |progress, stop, emergency| {
+        dyno_lab::run::run(&request, progress, stop, emergency)
+    })
+}
+
+/// What is asked of a campaign with this plan.
+pub fn request<'a>(plan: Plan, arguments: &RunArguments, environment: Environment<'a>) -> Request<'a> {
+    Request {
         plan,
         label: arguments.name.clone(),
+        series: None,
         target: arguments.target.clone(),
-        archive: archive.clone(),
+        archive: arguments.archive.archive.clone(),
         command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         restart_command: arguments.restart_command.clone(),
         leave_settings: arguments.leave_settings,
@@ -62,11 +86,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             transport: arguments.transport,
             cpus: arguments.cpus.clone().unwrap_or_default(),
         },
-        environment: &environment,
-    };
-    make(archive, arguments.live, |progress, stop, emergency| {
-        dyno_lab::run::run(&request, progress, stop, emergency)
-    })
+        environment,
+    }
 }
 
 /// How many nodes of a Ray cluster are to drive the load.
@@ -85,12 +106,12 @@ fn nodes(cluster: &str, asked: Option<u16>, environment: Environment<'_>) -> Res
     }
 }
 
-/// What is to be done.
-fn plan(arguments: &RunArguments, environment: Environment<'_>) -> Result<Plan, Failure> {
-    let mut experiment = match (&arguments.script, &arguments.experiment) {
-        (Some(script), _) => experiment::one_off(script)?,
-        (None, name) => experiment::find(name.as_deref().unwrap_or_default())?,
-    };
+/// The experiment, driven from the hosts that are asked for.
+pub fn driven(
+    mut experiment: Experiment,
+    arguments: &RunArguments,
+    environment: Environment<'_>,
+) -> Result<Experiment, Failure> {
     let hosts = match (arguments.local_agents, &arguments.ray) {
         (Some(number), _) => vec![LOCAL.to_owned(); usize::from(number)],
         (None, Some(cluster)) => {
@@ -105,20 +126,36 @@ fn plan(arguments: &RunArguments, environment: Environment<'_>) -> Result<Plan, 
              the load by their cores",
         );
     }
+    Ok(experiment)
+}
+
+/// The values of the command line, the target among them.
+pub fn set_of(arguments: &RunArguments) -> Vec<(String, String)> {
+    // It takes the place of all targets that the file names; a comma in it separates hosts, not levels.
+    let target = arguments
+        .target
+        .as_ref()
+        .map(|target| ("target".to_owned(), target.replace(',', "\\,")));
+    let clients = arguments
+        .clients
+        .map(|clients| ("clients".to_owned(), clients.to_string()));
+    arguments.set.iter().cloned().chain(target).chain(clients).collect()
+}
+
+/// The plan of the experiment with these values.
+pub fn planned(
+    experiment: &Experiment,
+    set: &[(String, String)],
+    arguments: &RunArguments,
+    seed: u64,
+) -> Result<Plan, PlanError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let repetitions = arguments.repeat.map(|times| times as usize);
-    let seed = arguments.seed.unwrap_or_else(new_seed);
-    let mut set = arguments.set.clone();
-    set.extend(
-        arguments
-            .clients
-            .map(|clients| ("clients".to_owned(), clients.to_string())),
-    );
-    if let Some(target) = &arguments.target {
-        // It takes the place of all targets that the file names; a comma in it separates hosts, not levels.
-        set.push(("target".to_owned(), target.replace(',', "\\,")));
-    }
-    let mut plan = experiment.plan(arguments.size.into(), &set, repetitions, seed, cores)?;
+    experiment.plan(arguments.size.into(), set, repetitions, seed, cores)
+}
+
+/// The plan with what else is asked for.
+pub fn completed(mut plan: Plan, arguments: &RunArguments) -> Result<Plan, Failure> {
     plan.on_failure = arguments.on_failure.map_or(plan.on_failure, Into::into);
     plan.max_errors = arguments.max_errors.unwrap_or(plan.max_errors);
     Ok(turns::ordered(plan)?)

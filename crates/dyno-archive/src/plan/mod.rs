@@ -17,6 +17,7 @@ mod resolved;
 mod scripts;
 mod secret;
 mod server;
+mod shared;
 mod value;
 
 pub use address::Address;
@@ -32,6 +33,7 @@ pub use resolved::{Data, Fill, GRACE, MEASURE, Phase, Prepare, Resolved, RowFile
 pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
 pub use secret::{shown_option, shown_parameter};
 pub use server::{Foreign, FurtherServer, Instances, MAIN};
+pub use shared::SharedDefaults;
 pub use value::{Span, Value};
 
 use crate::{CapacitySearch, Screening, Turns};
@@ -63,6 +65,8 @@ pub struct Plan {
     pub seed: u64,
     /// What the experiment's source published.
     pub published: Publication,
+    /// What the experiment has from the file that its folder shares.
+    pub defaults: SharedDefaults,
     /// Whether cells are measured in turn rather than one after the other: all of them, in a run each, or those of each
     /// pair of a screening.
     pub turns: Option<Turns>,

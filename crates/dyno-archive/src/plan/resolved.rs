@@ -38,6 +38,9 @@ pub struct Resolved {
     pub question: String,
     /// Where it was published.
     pub source: String,
+    /// Under which heading a series has it; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
     /// How much of it is done; `None` for a load that knows no sizes.
     pub size: Option<Size>,
     /// The database, as `--target` would name it; `None`: for the command line to say. It may hold a password,
@@ -372,6 +375,7 @@ impl Resolved {
             title,
             question: String::new(),
             source: String::new(),
+            group: String::new(),
             size: None,
             target: None,
             server_name: None,

@@ -218,6 +218,7 @@ fn experiment(
     };
     let request = run::Request {
         label: None,
+        series: None,
         plan,
         target: Some(request.target.to_owned()),
         archive: archive.to_owned(),

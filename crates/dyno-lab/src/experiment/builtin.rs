@@ -4,6 +4,9 @@ use super::{Experiment, ExperimentError, text_file};
 use crate::nearest::nearest;
 use std::path::Path;
 
+/// The name of the file that has what the experiments beside it share.
+pub(crate) const SHARED: &str = "dyno.toml";
+
 /// An experiment file compiled into the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
@@ -105,9 +108,20 @@ pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
             nearest: nearest(name_or_path, builtin().iter().map(|builtin| builtin.name)).map(str::to_owned),
         });
     }
-    let text = text_file::read(path).map_err(|cause| ExperimentError::Read {
+    if path.file_name().is_some_and(|name| name == SHARED) {
+        return Err(ExperimentError::Shared { path: path.to_owned() });
+    }
+    let text = read(path)?;
+    let shared = path.with_file_name(SHARED);
+    // One that is there and cannot be read is not passed over.
+    let shared_text = shared.exists().then(|| read(&shared)).transpose()?;
+    let shared = shared_text.as_ref().map(|text| (shared.as_path(), text.as_str()));
+    Ok(Experiment::parse_beside(path, &text, shared)?)
+}
+
+fn read(path: &Path) -> Result<String, ExperimentError> {
+    text_file::read(path).map_err(|cause| ExperimentError::Read {
         path: path.to_owned(),
         cause,
-    })?;
-    Ok(Experiment::parse(path, &text)?)
+    })
 }

@@ -29,6 +29,11 @@ impl Experiment {
         }
     }
 
+    /// Whether the command line can set or vary `name` in this experiment.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.is_of_plan(set::plain(name)) || self.factor(name).is_ok()
+    }
+
     /// Whether `name` is that of a value of the plan, not of a cell.
     pub(crate) fn is_of_plan(&self, name: &str) -> bool {
         set::dotted(name, PLAN).is_some()

@@ -27,6 +27,7 @@ mod set;
 pub(crate) mod text_file;
 
 pub use begin::{SCHEMA, SCHEMA_FILE, begin};
+pub(crate) use builtin::SHARED;
 pub use builtin::{Builtin, builtin, find};
 pub use diagnostic::Diagnostic;
 pub use dialect::OtherDatabase;
@@ -42,7 +43,7 @@ use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
 use dyno_archive::plan::{
     Address, Cache, Check, Driver, Expect, Levels, LoadHosts, Path, Place, Protocol, Publication, Question, RowFile,
-    Scripts, Size, Span, State, Value,
+    Scripts, SharedDefaults, Size, Span, State, Value,
 };
 use dyno_fleet::start::HostError;
 use dyno_target::target::without_secrets;
@@ -62,6 +63,8 @@ pub struct Experiment {
     question: String,
     source: String,
     published: Publication,
+    group: String,
+    defaults: SharedDefaults,
     parameters: IndexMap<String, Value>,
     settings: IndexMap<String, String>,
     setup: String,
@@ -206,6 +209,15 @@ pub enum ExperimentError {
     /// There is nothing to execute.
     #[error("the script is empty: it needs at least one statement, for example --script 'select 1'")]
     EmptyScript,
+    /// The file is the one that experiments share.
+    #[error(
+        "{} holds what the experiments of its folder share, and is none itself: give one of them, or the folder",
+        path.display()
+    )]
+    Shared {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file says something wrong.
     #[error(transparent)]
     Invalid(#[from] Diagnostic),
@@ -231,6 +243,19 @@ impl Experiment {
     /// The first thing that is wrong, with its place in the file.
     pub fn parse(path: &std::path::Path, text: &str) -> Result<Self, Diagnostic> {
         document::parse(path, text)
+    }
+
+    /// The same with what it shares with the other experiments of its folder: the path and the text of `dyno.toml`.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with its place in the one or the other file.
+    pub fn parse_beside(
+        path: &std::path::Path,
+        text: &str,
+        shared: Option<(&std::path::Path, &str)>,
+    ) -> Result<Self, Diagnostic> {
+        document::parse_beside(path, text, shared)
     }
 
     /// Says which hosts drive the load, whatever the file says: each is `local`, `ray`, or what ssh is given. They
@@ -269,6 +294,12 @@ impl Experiment {
     #[must_use]
     pub fn question(&self) -> &str {
         &self.question
+    }
+
+    /// The heading under which a series has it; empty if the file does not say.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
     }
 
     /// Where it was published; empty if the file does not say.

@@ -170,6 +170,7 @@ impl Experiment {
             title: self.title,
             question: self.question,
             source: self.source,
+            group: self.group,
             size: Some(size),
             target: self.target.map(address),
             path: self.path,

@@ -12,13 +12,39 @@ use toml::de::{DeArray, DeTable, DeValue};
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub path: &'a Path,
+    /// The file's text; after it that of the file that its folder shares, if there is one.
     pub text: &'a str,
+    pub shared: Option<SharedText<'a>>,
 }
 
-impl Source<'_> {
+/// The file that a folder shares, and where its text begins.
+#[derive(Clone, Copy)]
+pub(super) struct SharedText<'a> {
+    pub path: &'a Path,
+    pub start: usize,
+}
+
+impl<'a> Source<'a> {
+    /// The file that `span` is in, its text, and where that begins.
+    fn file_of(&self, span: &Range<usize>) -> (&'a Path, &'a str, usize) {
+        match self.shared {
+            Some(SharedText { path, start }) if span.start >= start => {
+                (path, self.text.get(start..).unwrap_or_default(), start)
+            }
+            Some(SharedText { start, .. }) => (self.path, self.text.get(..start - 1).unwrap_or_default(), 0),
+            None => (self.path, self.text, 0),
+        }
+    }
+
+    /// The file that `span` is in.
+    pub fn path_of(&self, span: &Range<usize>) -> &'a Path {
+        self.file_of(span).0
+    }
+
     /// A complaint about `span`.
     pub fn complain(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(self.path, self.text, span, message, help)
+        let (path, text, start) = self.file_of(&span);
+        Diagnostic::new(path, text, span.start - start..span.end - start, message, help)
     }
 
     /// A complaint about `span` that says why a value cannot be set.
@@ -30,14 +56,17 @@ impl Source<'_> {
 
     /// The file and the line of `span`, for what is found out when the file is no longer at hand.
     pub fn line_of(&self, span: &Range<usize>) -> String {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        format!("{}:{}", self.path.display(), before.matches('\n').count() + 1)
+        let (path, text, start) = self.file_of(span);
+        let before = text.get(..span.start - start).unwrap_or_default();
+        format!("{}:{}", path.display(), before.matches('\n').count() + 1)
     }
 
     /// Lines, and characters in the last line, before the content of the text in quotes at `span`. `None` for texts
     /// with escapes, which take up more places in the file than they stand for.
     pub fn literal(&self, span: &Range<usize>) -> Option<(usize, usize)> {
-        let written = self.text.get(span.clone())?;
+        let (_, text, start) = self.file_of(span);
+        let span = span.start - start..span.end - start;
+        let written = text.get(span.clone())?;
         let mut quotes = ["'''", "\"\"\"", "'", "\""].into_iter();
         let quote = quotes.find(|quote| written.starts_with(quote))?;
         if quote.starts_with('"') && written.contains('\\') {
@@ -46,9 +75,7 @@ impl Source<'_> {
         let content = &written[quote.len()..];
         // A line break right after the quotes is not part of the text.
         let skipped = ["\n", "\r\n"].into_iter().find(|start| content.starts_with(start));
-        let before = self
-            .text
-            .get(..span.start + quote.len() + skipped.map_or(0, str::len))?;
+        let before = text.get(..span.start + quote.len() + skipped.map_or(0, str::len))?;
         let last_line = before.rsplit('\n').next().unwrap_or_default();
         Some((before.matches('\n').count(), last_line.chars().count()))
     }

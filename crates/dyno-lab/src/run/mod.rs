@@ -78,6 +78,8 @@ pub struct Request<'a> {
     pub plan: Plan,
     /// What the user calls it.
     pub label: Option<String>,
+    /// The series that it is a part of, by its id.
+    pub series: Option<String>,
     /// The database to measure, whatever the experiment says: `embedded`, `embedded:VERSION`, a URI or a conninfo
     /// string. `None`: as the experiment says.
     pub target: Option<String>,
@@ -147,25 +149,7 @@ pub fn run(
     emergency: &Emergency,
 ) -> Result<Finished, RunError> {
     request.threads.transport.check()?;
-    let mut plan = request.plan.clone();
-    if let Some(target) = &request.target {
-        if plan.factors.iter().any(|factor| factor.name == target::FACTOR) {
-            return Err(RunError::TargetVaries);
-        }
-        for cell in &mut plan.cells {
-            cell.experiment.target = Some(address(target.clone()));
-        }
-    }
-    let record = CampaignRecord::of(&plan, request.command.clone(), Zoned::now()).ok_or(RunError::NothingPlanned)?;
-    let record = CampaignRecord {
-        label: request.label.clone(),
-        target: target::names(plan.cells.iter().map(|cell| &cell.experiment)),
-        sampling: request.sampling,
-        leave_settings: request.leave_settings || request.share_server,
-        share_server: request.share_server,
-        restart_command: request.restart_command.as_deref().map(word_without_secrets),
-        ..threads::kept(record, &request.threads)
-    };
+    let (plan, record) = recorded(request)?;
     let driven = driven(&plan)?;
     preflight::descriptors(&driven)?;
     let servers = preflight::servers(&driven, request.environment, stop)?;
@@ -210,6 +194,39 @@ pub fn run(
         return ended;
     }
     settle(&mut campaign, &record, ended)
+}
+
+/// What is to be archived of a campaign that has not begun, so that it can be begun by [`resume`].
+///
+/// # Errors
+/// Nothing is planned, or what is cannot be done as asked for.
+pub fn record(request: &Request<'_>) -> Result<CampaignRecord, RunError> {
+    Ok(recorded(request)?.1)
+}
+
+/// What is to be done on the database that is asked for, and what is archived of it.
+fn recorded(request: &Request<'_>) -> Result<(Plan, CampaignRecord), RunError> {
+    let mut plan = request.plan.clone();
+    if let Some(target) = &request.target {
+        if plan.factors.iter().any(|factor| factor.name == target::FACTOR) {
+            return Err(RunError::TargetVaries);
+        }
+        for cell in &mut plan.cells {
+            cell.experiment.target = Some(address(target.clone()));
+        }
+    }
+    let record = CampaignRecord::of(&plan, request.command.clone(), Zoned::now()).ok_or(RunError::NothingPlanned)?;
+    let record = CampaignRecord {
+        label: request.label.clone(),
+        series: request.series.clone(),
+        target: target::names(plan.cells.iter().map(|cell| &cell.experiment)),
+        sampling: request.sampling,
+        leave_settings: request.leave_settings || request.share_server,
+        share_server: request.share_server,
+        restart_command: request.restart_command.as_deref().map(word_without_secrets),
+        ..threads::kept(record, &request.threads)
+    };
+    Ok((plan, record))
 }
 
 /// Ends a campaign, of which runs that were planned need not be made if what was asked is known without.

@@ -45,9 +45,9 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 
 /// The style of all pages.
 #[cfg(feature = "charts")]
-const STYLE: &str = dyno_charts::STYLE_CSS;
+pub(crate) const STYLE: &str = dyno_charts::STYLE_CSS;
 #[cfg(not(feature = "charts"))]
-const STYLE: &str = include_str!("../../../../web/src/style.css");
+pub(crate) const STYLE: &str = include_str!("../../../../web/src/style.css");
 
 /// What a page may do, for its Content-Security-Policy: run its own script, use its own style and draw pictures, and
 /// nothing else.

@@ -194,7 +194,7 @@ fn value(value: &Value, unit: &str) -> String {
 }
 
 /// Foreign text on one line, in which nothing is taken for Markdown or HTML.
-fn text(words: &str) -> String {
+pub(crate) fn text(words: &str) -> String {
     let mut result = String::with_capacity(words.len());
     for character in words.chars() {
         match character {

@@ -13,12 +13,13 @@ use std::time::Duration;
 /// What `dyno run` is told.
 #[derive(Args, Debug)]
 pub struct RunArguments {
-    /// Name of an experiment (see `dyno list experiments`) or path of an experiment file
-    #[arg(value_name = "NAME|FILE", required_unless_present_any = ["resume", "script"])]
-    pub experiment: Option<String>,
+    /// Name of an experiment or of a series (see `dyno list experiments`), or path of an experiment file or of a folder
+    /// of them; several are measured one after the other, and published on one page (docs/series.md)
+    #[arg(value_name = "NAME|FILE|FOLDER", required_unless_present_any = ["resume", "script"])]
+    pub experiments: Vec<String>,
 
     /// Measure this script, in pgbench's language, instead of an experiment from a file: --script 'select 1'
-    #[arg(long, value_name = "SQL", conflicts_with = "experiment")]
+    #[arg(long, value_name = "SQL", conflicts_with = "experiments")]
     pub script: Option<String>,
 
     /// How many clients execute it, each on a connection of its own [default: 1]
@@ -26,26 +27,26 @@ pub struct RunArguments {
         long,
         value_name = "N",
         requires = "script",
-        conflicts_with = "experiment",
+        conflicts_with = "experiments",
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub clients: Option<u32>,
 
-    /// Continue a campaign, given by name or path of its folder: measure the runs that are missing
+    /// Continue a campaign or a series, given by name or path of its folder: measure the runs that are missing
     /// [default: the newest that lacks any]
     #[arg(
         long,
         value_name = "CAMPAIGN",
         num_args = 0..=1,
         conflicts_with_all = [
-            "experiment", "script", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings",
+            "experiments", "script", "name", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings",
             "share_server", "no_sampling", "transport", "cpus", "hosts", "local_agents", "ray", "listen"
         ]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
     pub resume: Option<Option<String>>,
 
-    /// What to call the campaign: part of its folder's name, and a name by which other commands know it
+    /// What to call the campaign or the series: part of its folder's name, and a name by which other commands know it
     #[arg(long, value_name = "LABEL", value_parser = label)]
     pub name: Option<String>,
 

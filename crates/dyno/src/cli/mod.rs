@@ -193,6 +193,8 @@ pub enum Listing {
     Campaigns,
     /// Their runs
     Runs,
+    /// Several experiments that were measured and published as one
+    Series,
     /// The experiments that can be run by name
     Experiments,
 }
@@ -267,8 +269,8 @@ pub enum ComparisonFormat {
 /// What `dyno report` is told.
 #[derive(Args, Debug)]
 pub struct ReportArguments {
-    /// Folders of campaigns, by name or path; several are shown side by side [default: the newest]
-    #[arg(value_name = "CAMPAIGN")]
+    /// Folders of campaigns, or series, by name or path; several are shown side by side [default: the newest campaign]
+    #[arg(value_name = "CAMPAIGN|SERIES")]
     pub campaigns: Vec<String>,
 
     /// One run of the campaign, by number or folder, in full [default: all runs together]

@@ -12,4 +12,5 @@ mod fixtures;
 mod live;
 mod pictures;
 mod reports;
+mod series;
 mod serve;

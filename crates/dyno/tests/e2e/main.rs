@@ -49,6 +49,7 @@ mod report;
 mod resume;
 mod screen;
 mod secrets;
+mod series;
 mod serve;
 mod servers;
 mod studies;

@@ -14,6 +14,7 @@ mod plan;
 mod published;
 mod rows_file;
 mod servers;
+mod shared;
 mod size;
 mod stage;
 mod workload;
@@ -34,14 +35,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// Beside these there is a section for each kind of database.
-const FILE_KEYS: [&str; 19] = [
+const FILE_KEYS: [&str; 20] = [
     "title",
     "question",
     "source",
     published::HOST,
+    "group",
     "parameters",
     "server",
     "servers",
@@ -61,13 +63,16 @@ const FILE_KEYS: [&str; 19] = [
 
 /// Reads the text of an experiment file.
 pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
-    let source = Source { path, text };
-    let document = DeTable::parse(text).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        source.complain(span, error.message().trim(), "this is not valid TOML")
-    })?;
+    parse_beside(path, text, None)
+}
+
+/// The same with the path and the text of the file that its folder shares.
+pub(super) fn parse_beside(path: &Path, text: &str, shared: Option<(&Path, &str)>) -> Result<Experiment, Diagnostic> {
+    let texts = shared::Texts::new(path, text, shared);
+    let source = texts.source();
+    let (document, defaults) = texts.document()?;
     let databases = PRODUCTS.map(|product| product.key());
-    let file = Section::document(source, document.get_ref(), &[&FILE_KEYS[..], &databases].concat())?;
+    let file = Section::document(source, &document, &[&FILE_KEYS[..], &databases].concat())?;
     let name = path
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -86,6 +91,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
             host: file.text(published::HOST)?.unwrap_or_default().0,
             figures: Vec::new(),
         },
+        group: file.text("group")?.unwrap_or_default().0,
+        defaults,
         parameters: IndexMap::new(),
         settings: IndexMap::new(),
         setup: String::new(),
@@ -275,10 +282,10 @@ impl Reader<'_> {
 
     /// The same, whatever it has in it, with the place of what says it in the experiment's file.
     fn written_sql(&self, data: &Section<'_>, key: &str) -> Result<Option<(String, Range<usize>, Place)>, Diagnostic> {
-        let path = self.source.path.display();
         let of_file = format!("{key}_file");
         match (data.text(key)?, data.text(&of_file)?) {
             (Some((sql, span)), None) => {
+                let path = self.source.path_of(&span).display();
                 let (name, offset) = match self.source.literal(&span) {
                     Some(offset) => (path.to_string(), offset),
                     None => (format!("{path}, {}.{key}", data.path()), (0, 0)),

@@ -170,6 +170,7 @@ impl Experiment {
             baseline: self.shown(self.baseline()),
             seed,
             published: self.published.clone(),
+            defaults: self.defaults.clone(),
             turns: None,
             screen: None,
             capacity: None,

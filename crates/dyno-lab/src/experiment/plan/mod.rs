@@ -17,7 +17,7 @@ pub(crate) use build::{is_count_of, rank};
 pub(crate) use design::Design;
 pub use design::NoCells;
 pub use error::PlanError;
-pub(crate) use range::range;
+pub(crate) use range::{pieces, range};
 
 /// More cells than any campaign measures, and few enough to be kept in memory and in `campaign.json`.
 pub(crate) const MOST_CELLS: usize = 10_000;

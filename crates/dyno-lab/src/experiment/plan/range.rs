@@ -101,7 +101,7 @@ pub(crate) fn given(text: &str) -> Result<Given, String> {
 }
 
 /// The texts between commas.
-fn pieces(text: &str) -> Vec<String> {
+pub(crate) fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {

@@ -41,6 +41,7 @@ pub(super) fn pair(plan: &Plan, number: usize) -> Plan {
         runs,
         baseline: plan.baseline.clone(),
         published: plan.published.clone(),
+        defaults: plan.defaults.clone(),
         capacity: None,
         turns: plan.turns.clone(),
         // Each pair has its own draw of whose turn it is.

@@ -13,6 +13,9 @@ const MOST_NAMES: usize = 6;
 /// A value for a series, or several, as on the command line.
 type Assigned = (String, String);
 
+/// Plans an experiment with values that it has.
+type Planner<'p> = dyn Fn(&Experiment, &[Assigned]) -> Result<Plan, PlanError> + 'p;
+
 /// All of a series, planned.
 #[derive(Debug)]
 pub struct Planned {
@@ -37,11 +40,7 @@ pub struct Member {
 /// # Errors
 ///
 /// What is wrong with each that cannot be planned, or a value that none has.
-pub fn plan(
-    experiments: Vec<Experiment>,
-    set: &[Assigned],
-    plan: &dyn Fn(&Experiment, &[Assigned]) -> Result<Plan, PlanError>,
-) -> Result<Planned, SeriesError> {
+pub fn plan(experiments: Vec<Experiment>, set: &[Assigned], plan: &Planner<'_>) -> Result<Planned, SeriesError> {
     let mut notes = set
         .iter()
         .filter_map(|assigned| where_not(&experiments, assigned).transpose())
@@ -94,7 +93,7 @@ fn where_not(experiments: &[Experiment], (name, value): &Assigned) -> Result<Opt
 fn plan_one(
     experiment: &Experiment,
     mut set: Vec<Assigned>,
-    plan: &dyn Fn(&Experiment, &[Assigned]) -> Result<Plan, PlanError>,
+    plan: &Planner<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Result<Plan, String>, PlanError> {
     let error = match plan(experiment, &set) {

@@ -210,12 +210,14 @@ fn times(ratio: f64) -> String {
     format!("×{}", crate::figures::decimal(ratio, 2))
 }
 
-/// The lines of a row within one picture, all from the least of them to the greatest.
+/// The lines of a row within one picture, on one scale.
 fn lines(history: &[Vec<(String, f64)>]) -> Vec<Line> {
     let all = || history.iter().flatten().map(|(_, tps)| *tps);
     let (Some(least), Some(most)) = (all().min_by(f64::total_cmp), all().max_by(f64::total_cmp)) else {
         return Vec::new();
     };
+    // What differs by less than a fifth does not fill the picture.
+    let least = least.min(0.8 * most);
     let times = history.iter().map(Vec::len).max().unwrap_or(0);
     let (width, height) = LINE;
     let place = |number: usize, tps: f64| {

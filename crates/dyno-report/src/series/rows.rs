@@ -141,7 +141,10 @@ impl Rows {
 
     fn add(&mut self, series: usize, member: &SeriesMember, campaign: &Campaign) {
         let beside = published_beside(campaign, None);
-        for point in points(campaign) {
+        for mut point in points(campaign) {
+            if campaign.runs.is_empty() && member.failure.is_some() {
+                "failed".clone_into(&mut point.figures.state);
+            }
             let place = (series, point.target.clone());
             let server = self.columns.entry(place.clone()).or_default();
             if server.is_empty() {
@@ -250,7 +253,13 @@ impl Rows {
             .into_iter()
             .map(|(key, made)| finished(key, made, &places, several_sizes))
             .collect();
-        let place = |row: &Row| (groups.get_index_of(&row.group), order.get_index_of(&row.experiment));
+        let place = |row: &Row| {
+            (
+                row.group.is_empty(),
+                groups.get_index_of(&row.group),
+                order.get_index_of(&row.experiment),
+            )
+        };
         finished.sort_by_key(place);
         (heads, finished)
     }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::live::LivePage;
 use crate::{interrupt, report, say};
 use dyno_archive::plan::OnFailure;
-use dyno_archive::{Campaign, CampaignWriter, Series, SeriesWriter};
+use dyno_archive::{Campaign, CampaignWriter, Series, SeriesParts, SeriesWriter};
 use dyno_engine::Stop;
 use dyno_lab::command::redacted;
 use dyno_lab::run::{self, Emergency, Finished, Request, Resumption, RunError};
@@ -35,7 +35,7 @@ pub fn go(mut writer: SeriesWriter, todo: Vec<Todo<'_>>, arguments: &RunArgument
     interrupt::handle(&stop, &emergency)?;
     let live = arguments.live.then(|| LivePage::open(archive)).transpose()?;
     let of = todo.len();
-    let (mut failures, mut measured, mut left) = (Vec::new(), 0, 0);
+    let (mut failures, mut left) = (Vec::new(), 0);
     let mut given_up = false;
     for (number, todo) in todo.into_iter().enumerate() {
         if matches!(todo, Todo::Nothing) {
@@ -62,7 +62,6 @@ pub fn go(mut writer: SeriesWriter, todo: Vec<Todo<'_>>, arguments: &RunArgument
             Err(error) => Some(error.to_string()),
         };
         let campaign = folder.and_then(Campaign::read);
-        measured += usize::from(campaign.is_some());
         writer.update(number, |member| {
             member.failure.clone_from(&failure);
             if campaign.is_some() {
@@ -85,7 +84,7 @@ pub fn go(mut writer: SeriesWriter, todo: Vec<Todo<'_>>, arguments: &RunArgument
     }
     let series = writer.series().clone();
     drop(writer);
-    end(&series, &failures, measured, left)
+    end(&series, &failures, left)
 }
 
 /// The name and the title of a member.
@@ -150,7 +149,7 @@ fn failure_of(finished: &Finished) -> Option<String> {
 }
 
 /// Says what is missing, and where the page is.
-fn end(series: &Series, failures: &[String], measured: usize, left: usize) -> Result<(), Failure> {
+fn end(series: &Series, failures: &[String], left: usize) -> Result<(), Failure> {
     if !failures.is_empty() || left > 0 {
         let of = series.record.members.len();
         if !failures.is_empty() {
@@ -178,10 +177,13 @@ fn end(series: &Series, failures: &[String], measured: usize, left: usize) -> Re
         )),
         Err(other) => return Err(other),
     }
-    match failures.is_empty() && left == 0 {
-        true => Ok(()),
-        false if measured == 0 => Err(Failure::Said),
-        false => Err(Failure::PartWay(None)),
+    if failures.is_empty() && left == 0 {
+        return Ok(());
+    }
+    let campaigns = series.campaigns(&SeriesParts::read(series.archive())?);
+    match campaigns.iter().flatten().any(|campaign| !campaign.runs.is_empty()) {
+        true => Err(Failure::PartWay(None)),
+        false => Err(Failure::Said),
     }
 }
 

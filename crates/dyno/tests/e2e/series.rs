@@ -147,7 +147,7 @@ fn one_that_fails_keeps_no_other_and_is_gone_on_with() {
     // What was planned holds, not what the files say now; what is there is not made again. The data cannot be made, so
     // it fails again, and its campaign is kept.
     fs::remove_dir_all(desk.path().join("shelf")).unwrap();
-    let ended = desk.embedded(&home, "--resume").expect(1);
+    let ended = desk.embedded(&home, "--resume").expect(2);
     assert_eq!(lines(&ended), ["2/3 Broken failed"]);
     assert!(before.iter().all(|run| run.is_dir()));
     home.assert_no_server();

@@ -19,7 +19,8 @@ fn desk() -> Desk {
     fs::create_dir(desk.path().join("shelf")).unwrap();
     desk.file(
         "shelf/dyno.toml",
-        "[defaults.phases]\nwarmup = \"0s\"\nmeasure = \"1s\"\ninterval = \"100ms\"\n[defaults.parameters]\nrows = 100\n",
+        "[defaults.phases]\nwarmup = \"0s\"\nmeasure = \"1s\"\ninterval = \"100ms\"\n\
+         [defaults.parameters]\nrows = 100\n",
     );
     desk.file(
         "shelf/add.toml",

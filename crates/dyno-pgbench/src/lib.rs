@@ -9,6 +9,8 @@ mod run;
 mod scripts;
 mod version;
 
+pub use options::help;
+
 use dyno_engine::Signals;
 use dyno_target::postgres::address::ConnectionInfo;
 use init::InitError;

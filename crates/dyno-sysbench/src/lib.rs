@@ -24,6 +24,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
+/// What `--help` prints.
+#[must_use]
+pub fn help() -> String {
+    options::help(dyno_lua::Version::default())
+}
+
 /// Does what the words behind the program's name say, and gives the exit code: 0 done, 2 events were given up when the
 /// time was over, 1 anything else.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {

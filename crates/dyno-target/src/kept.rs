@@ -82,6 +82,20 @@ pub fn kept(home: &Path, looking: &mut dyn FnMut(&str)) -> Result<Vec<Kept>, Emb
     Ok(found)
 }
 
+/// The servers whose programs are in `home`, such as `PostgreSQL 18.6.0`. What cannot be read is not there.
+#[must_use]
+pub fn installed(home: &Path) -> Vec<String> {
+    let Ok(home) = home.canonicalize() else {
+        return Vec::new();
+    };
+    let releases = |product: &'static Product| {
+        let all = folders(&home, &home.join(product.folder)).unwrap_or_default();
+        let whole = all.into_iter().filter(|release| !release.starts_with(UNFINISHED));
+        whole.map(|release| format!("{} {release}", product.name))
+    };
+    PRODUCTS.into_iter().flat_map(releases).collect()
+}
+
 /// The data in a cluster of PostgreSQL.
 fn data_of(home: &Path, cluster: &Kept) -> Result<Vec<Kept>, EmbeddedError> {
     let databases = databases(home, &cluster.name)?;

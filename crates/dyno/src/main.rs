@@ -10,6 +10,7 @@ mod check;
 mod clean;
 mod cli;
 mod compare;
+mod completions;
 mod doctor;
 mod export;
 mod failure;
@@ -17,6 +18,7 @@ mod interrupt;
 mod live;
 mod look;
 mod new;
+mod man;
 mod one_load;
 mod pipeline;
 mod report;
@@ -28,6 +30,7 @@ mod serve;
 mod server;
 mod terminal;
 mod trial;
+mod version;
 mod versus;
 mod written;
 
@@ -54,7 +57,10 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return failure::usage(error, &words),
     };
-    let done = match cli.command {
+    let Some(command) = cli.command else {
+        return ended(version::version(cli.verbose), &words);
+    };
+    let done = match command {
         Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),
         Command::Sysbench(arguments) => return dyno_sysbench::main(arguments.words.into_iter()).into(),
         Command::New(arguments) => new::new(&arguments),
@@ -74,10 +80,16 @@ fn main() -> ExitCode {
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man(arguments) => man::man(&arguments),
         Command::Responder(arguments) => ceiling::responder(&arguments),
         Command::Agent(arguments) => agent::agent(&arguments),
     };
-    done.map_or_else(|failure: Failure| failure.report(&words), |()| ExitCode::SUCCESS)
+    ended(done, &words)
+}
+
+fn ended(done: Result<(), Failure>, words: &[OsString]) -> ExitCode {
+    done.map_or_else(|failure| failure.report(words), |()| ExitCode::SUCCESS)
 }
 
 /// The name we were called by, if it is that of this other program: dyno may be linked under it.

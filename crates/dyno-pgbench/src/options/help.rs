@@ -12,6 +12,7 @@ pub fn version() -> String {
 }
 
 /// What `--help` prints.
+#[must_use]
 pub fn help() -> &'static str {
     include_str!("help.txt")
 }

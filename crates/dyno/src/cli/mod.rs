@@ -13,6 +13,7 @@ pub use own::{
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use dyno_engine::TransportChoice;
 use dyno_record::Route;
 use dyno_target::target::holds_address;
@@ -44,11 +45,27 @@ Environment:
 
 /// Benchmark a database: drive it with scripted transactions, and report throughput, steadiness and the causes of dips
 #[derive(Parser, Debug)]
-#[command(name = "dyno", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(
+    name = "dyno",
+    version,
+    disable_version_flag = true,
+    max_term_width = 100,
+    after_help = AFTER_HELP,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true,
+    override_usage = "dyno <COMMAND>"
+)]
 pub struct Cli {
-    /// What to do.
+    /// Print version; with --verbose, what a report of a bug should say of this program and machine
+    #[arg(short = 'V', long)]
+    pub version: bool,
+
+    #[arg(long, requires = "version", hide = true)]
+    pub verbose: bool,
+
+    /// What to do; none if only the version is asked for.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// The commands.
@@ -89,6 +106,11 @@ pub enum Command {
     /// List the servers and loaded data kept for later runs, or remove them with --yes; results stay
     Clean(CleanArguments),
     /// Be the server that answers at once
+    /// Print completions of commands and options for a shell
+    Completions(CompletionsArguments),
+    /// Print the manual page of dyno or of a command, or write all pages
+    Man(ManArguments),
+    /// Answer `dyno ceiling` at once
     #[command(hide = true)]
     Responder(ResponderArguments),
     /// Drive a part of a load for the dyno at the other end of the standard input and output
@@ -495,6 +517,26 @@ pub struct CleanArguments {
     /// Remove what is listed, except for what another dyno is using
     #[arg(long, short)]
     pub yes: bool,
+}
+
+/// What `dyno completions` is told.
+#[derive(Args, Debug)]
+pub struct CompletionsArguments {
+    /// Shell that is to complete
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// What `dyno man` is told.
+#[derive(Args, Debug)]
+pub struct ManArguments {
+    /// Command that the page is about [default: dyno as a whole]
+    #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    pub of: Option<String>,
+
+    /// Folder to write the pages of dyno and of all its commands to, instead of printing one
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// What `dyno agent` is told.

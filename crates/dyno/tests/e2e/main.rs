@@ -28,6 +28,7 @@ mod fleet_ray;
 mod fleet_shares;
 mod fleet_ssh;
 mod frozen;
+mod installed;
 mod interrupts;
 mod kills;
 mod lapses;

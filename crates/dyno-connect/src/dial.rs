@@ -1,10 +1,11 @@
 //! Gets a socket to a server's address, within a time limit and until somebody asks to stop.
 
+use crate::system::stream_socket;
 use crate::{Address, ConnectError, Socket, Stop};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{self, AddressFamily, SocketAddrUnix};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -82,8 +83,7 @@ fn dial_tcp(address: &SocketAddr, timeout: Duration, limit: Limit<'_>) -> io::Re
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let socket = stream_socket(family, true)?;
     match net::connect(&socket, address) {
         Ok(()) => {}
         Err(Errno::INPROGRESS | Errno::INTR) => loop {
@@ -122,7 +122,7 @@ fn dial_tcp(address: &SocketAddr, timeout: Duration, limit: Limit<'_>) -> io::Re
 /// asking again is all there is to do.
 fn dial_unix(path: &Path, timeout: Duration, limit: Limit<'_>) -> io::Result<Option<UnixStream>> {
     let deadline = limit.deadline(timeout);
-    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let socket = stream_socket(AddressFamily::UNIX, false)?;
     sockopt::set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
     let address = SocketAddrUnix::new(path)?;
     loop {

@@ -14,6 +14,7 @@ mod opening;
 mod outage;
 mod socket;
 mod stop;
+mod system;
 
 pub use cancel::{CANCEL_PATIENCE, cancel};
 pub use client::{Client, ClientError};
@@ -25,3 +26,4 @@ pub use opening::{Opening, log_in};
 pub use outage::notice_outage;
 pub use socket::{Socket, is_gone};
 pub use stop::Stop;
+pub use system::{NO_SIGNAL, peer_user};

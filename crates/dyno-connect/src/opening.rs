@@ -5,12 +5,12 @@
 use crate::decrypt::decrypt;
 use crate::dial::{Limit, dial};
 use crate::outage::notice_outage;
-use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
+use crate::{Address, ConnectError, Endpoint, NO_SIGNAL, Socket, Stop, Tls, peer_user};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError, Words};
 use dyno_wire::{Event, Listener, Redirect, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{self, RecvFlags, SendFlags};
+use rustix::net::{self, RecvFlags};
 use rustls::ClientConnection;
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -243,8 +243,8 @@ impl Opening {
     /// Looks whose process is at the other end of a unix socket.
     fn check_peer(&self, endpoint: &Endpoint) -> Result<(), ConnectError> {
         if let (Address::Unix(_), Some(peer)) = (&endpoint.address, &endpoint.required_peer) {
-            let credentials = sockopt::socket_peercred(&self.socket).map_err(|error| self.broken(error.into()))?;
-            let judged = peer.judge(credentials.uid.as_raw());
+            let user = peer_user(&self.socket).map_err(|error| self.broken(error))?;
+            let judged = peer.judge(user);
             judged.map_err(|cause| self.protocol(cause))?;
         }
         Ok(())
@@ -307,7 +307,7 @@ impl Opening {
             return false;
         };
         let asked = sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(SILENCE)).is_ok()
-            && net::send(&socket, &(other.question)(), SendFlags::NOSIGNAL).is_ok();
+            && net::send(&socket, &(other.question)(), NO_SIGNAL).is_ok();
         // A greeting that comes after all is longer.
         let mut answer = [0_u8; 2];
         asked
@@ -319,7 +319,7 @@ impl Opening {
     fn send(&self, mut bytes: &[u8]) -> Result<(), ConnectError> {
         while !bytes.is_empty() {
             self.check_time()?;
-            match net::send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+            match net::send(&self.socket, bytes, NO_SIGNAL) {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(self.broken(error.into())),

@@ -15,6 +15,7 @@ const EVERY: Duration = Duration::from_secs(5);
 const TIMES: u32 = 4;
 
 /// How long what was sent may go without a sign that it arrived, in milliseconds.
+#[cfg(target_os = "linux")]
 const UNACKNOWLEDGED_MS: u32 = 30_000;
 
 /// Has the system end a TCP connection of whose other end nothing was heard for half a minute. A server that works for
@@ -27,6 +28,8 @@ pub fn notice_outage(socket: impl AsFd) -> io::Result<()> {
     sockopt::set_tcp_keepidle(&socket, IDLE)?;
     sockopt::set_tcp_keepintvl(&socket, EVERY)?;
     sockopt::set_tcp_keepcnt(&socket, TIMES)?;
+    // Elsewhere what was sent is given up when the system thinks right, which takes minutes.
+    #[cfg(target_os = "linux")]
     sockopt::set_tcp_user_timeout(&socket, UNACKNOWLEDGED_MS)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A connected socket.
 
+use crate::NO_SIGNAL;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
@@ -73,7 +74,7 @@ impl Socket {
     /// # Errors
     /// As the system reports them.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        match rustix::net::send(self, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        match rustix::net::send(self, bytes, NO_SIGNAL | SendFlags::DONTWAIT) {
             Err(error) if is_gone(error) => Ok(bytes.len()),
             sent => Ok(sent?),
         }

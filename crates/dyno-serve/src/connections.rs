@@ -187,9 +187,12 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) {
 fn prepare(stream: &TcpStream) {
     // Without it an event waits for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
-    // The system closes the connection of a visitor who does not read, or is gone.
-    let millis = u32::try_from(READING_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
+    // The system closes the connection of a visitor who does not read, or is gone: Linux after this time.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(
+        stream,
+        u32::try_from(READING_TIMEOUT.as_millis()).unwrap_or(u32::MAX),
+    );
 }
 
 #[cfg(test)]

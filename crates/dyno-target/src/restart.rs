@@ -1,9 +1,6 @@
 //! Restarting a server that is not ours, by the command that its owner gave.
 
-use rustix::fs::MemfdFlags;
-use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -35,8 +32,7 @@ pub(crate) fn restart(command: &str, is_new: &mut dyn FnMut(Duration) -> Result<
 /// password. The output goes to a file: a server started by the command may keep it open for good.
 fn run(command: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("it cannot be run: {error}");
-    let script = script(command).map_err(failed)?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
+    let (_kept, path) = script(command).map_err(failed)?;
     let mut output = tempfile::tempfile().map_err(failed)?;
     let status = Command::new("/bin/sh")
         .arg(&path)
@@ -55,13 +51,31 @@ fn run(command: &str) -> Result<(), String> {
     Err(format!("{status}: {}", text.trim()).trim_end_matches(": ").to_owned())
 }
 
-/// A file that is nowhere, and that the processes we start do not inherit.
-fn script(command: &str) -> std::io::Result<File> {
-    let mut script = File::from(rustix::fs::memfd_create("dyno-restart", MemfdFlags::CLOEXEC)?);
+/// A file that nobody else sees, and its path, which is good for as long as the file is kept.
+fn script(command: &str) -> std::io::Result<(impl Write, String)> {
+    let (mut script, path) = private_file()?;
     // Whoever presses Ctrl-C means dyno: a restart that ended half-way would leave no server at all.
     script.write_all(b"trap '' HUP INT QUIT; ")?;
     script.write_all(command.as_bytes())?;
-    Ok(script)
+    Ok((script, path))
+}
+
+/// It is nowhere, and the processes we start do not inherit it.
+#[cfg(target_os = "linux")]
+fn private_file() -> std::io::Result<(impl Write, String)> {
+    use std::os::fd::AsRawFd;
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let file = std::fs::File::from(rustix::fs::memfd_create("dyno-restart", flags)?);
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok((file, path))
+}
+
+/// It can be read by our user alone.
+#[cfg(not(target_os = "linux"))]
+fn private_file() -> std::io::Result<(impl Write, String)> {
+    let file = tempfile::NamedTempFile::new()?;
+    let path = file.path().display().to_string();
+    Ok((file, path))
 }
 
 #[cfg(test)]

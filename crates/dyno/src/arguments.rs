@@ -5,12 +5,13 @@
 //! anywhere; it is closed once they are read, so that no process started later inherits them, as it would an
 //! environment.
 
+#[cfg(not(target_os = "linux"))]
+use crate::say;
 use dyno_target::target::words_without_secrets;
-use rustix::fs::MemfdFlags;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Seek, Write};
-use std::os::fd::RawFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -40,11 +41,25 @@ pub fn arguments() -> Vec<OsString> {
 
 /// Memory that stays open when the program starts itself again.
 fn keep(words: &[String]) -> std::io::Result<File> {
-    let mut memory = File::from(rustix::fs::memfd_create(MEMORY, MemfdFlags::empty())?);
+    let mut memory = File::from(memory()?);
     serde_json::to_writer(&memory, words)?;
     memory.flush()?;
     memory.rewind()?;
     Ok(memory)
+}
+
+#[cfg(target_os = "linux")]
+fn memory() -> std::io::Result<OwnedFd> {
+    Ok(rustix::fs::memfd_create(MEMORY, rustix::fs::MemfdFlags::empty())?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory() -> std::io::Result<OwnedFd> {
+    say::aside(
+        "note: others on this machine can read the password in the list of processes, which dyno prevents on Linux \
+         only; give it by PGPASSWORD, MYSQL_PWD or an option file instead",
+    );
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// The true words behind `shown`, if they were kept for us.

@@ -1,10 +1,11 @@
 //! A thread of the responder with its connections: one receive and one send for each request, and one wait for many.
 
 use super::dialogue::Dialogue;
+use dyno_connect::NO_SIGNAL;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::RecvFlags;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -172,7 +173,7 @@ impl Peer {
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), Gone> {
         while !bytes.is_empty() {
-            match rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+            match rustix::net::send(&self.socket, bytes, NO_SIGNAL) {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {

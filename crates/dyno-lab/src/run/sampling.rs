@@ -8,8 +8,7 @@ use dyno_record::{Event, Series, Value};
 use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{Database, SamplerSet};
 use jiff::Timestamp;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -365,10 +364,9 @@ impl Turn {
 impl Drop for Turn {
     /// The thread's CPU time is known when it ends; one that never does has not cost any lately.
     fn drop(&mut self) {
-        if let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) {
-            let us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-            self.cost.cpu_us.fetch_add(us.unsigned_abs(), Ordering::Relaxed);
-        }
+        let used = clock_gettime(ClockId::ThreadCPUTime);
+        let us = used.tv_sec.unsigned_abs() * 1_000_000 + used.tv_nsec.unsigned_abs() / 1_000;
+        self.cost.cpu_us.fetch_add(us, Ordering::Relaxed);
     }
 }
 

@@ -156,9 +156,10 @@ fn contents(stream: impl Read + AsFd) -> io::Result<Vec<u8>> {
 /// stream that is closed.
 fn is_stand_in(stream: &impl AsFd) -> bool {
     let both = rustix::fs::fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDWR);
-    let device = |status: rustix::fs::Stat| status.st_rdev;
-    let null = rustix::fs::stat("/dev/null").map(device);
-    both && null.is_ok() && rustix::fs::fstat(stream).map(device) == null
+    let (Ok(null), Ok(this)) = (rustix::fs::stat("/dev/null"), rustix::fs::fstat(stream)) else {
+        return false;
+    };
+    both && this.st_rdev == null.st_rdev
 }
 
 fn split_weight(given: &str) -> Result<(&str, u32), ScriptsError> {

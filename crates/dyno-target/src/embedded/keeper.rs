@@ -16,7 +16,11 @@ use std::time::Duration;
 pub(crate) fn end_with_us(command: &mut Command, signal: Signal) {
     let parent = Pid::from_raw(std::process::id().cast_signed());
     let bind = move || {
+        #[cfg(any(target_os = "linux", target_os = "freebsd"))]
         rustix::process::set_parent_process_death_signal(Some(signal))?;
+        // macOS has no such thing: there a server may outlive us, until the next dyno finds it.
+        #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+        let _ = signal;
         // The parent may have gone before the signal was asked for.
         if rustix::process::getppid() == parent {
             Ok(())

@@ -8,8 +8,8 @@ use super::product::Product;
 use super::{EmbeddedError, Progress, keeper, socket, stale};
 use crate::host::free_bytes;
 use dyno_text::one_line;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -262,10 +262,7 @@ fn last_lines(text: &str, most: usize) -> String {
 /// A text that nobody guesses.
 pub(crate) fn random_text() -> std::io::Result<String> {
     let mut bytes = [0; RANDOM_BYTES];
-    let count = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    if count < bytes.len() {
-        return Err(std::io::ErrorKind::UnexpectedEof.into());
-    }
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(hex(&bytes))
 }
 

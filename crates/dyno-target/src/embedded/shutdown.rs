@@ -6,8 +6,10 @@
 use super::keeper::Process;
 use super::product::Product;
 use super::stale;
-use procfs::process::{ProcState, Process as Seen};
+use crate::host::kernel;
+use procfs_core::process::{Io, Stat};
 use rustix::process::Pid;
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What of it counts as work, of each look at it: more than to refuse connections takes.
 const WRITTEN_BYTES: u64 = 8192;
 const CPU_SHARE: f64 = 0.1;
+
+/// The state of a thread that waits for storage (`proc_pid_stat(5)`).
+const WAITS_FOR_STORAGE: char = 'D';
 
 /// Shuts a server on this data folder down. Gives why that was not in good order, as a clause, if it was not.
 pub(super) fn shut_down(process: &Process, product: &Product, data: &Path, idle: Duration) -> Option<String> {
@@ -62,26 +67,34 @@ struct Effort {
 impl Effort {
     /// Whether they have worked since the last look, or wait for storage now.
     fn grows(&mut self, processes: impl Iterator<Item = Pid>) -> bool {
+        // Where that cannot be seen it may be so: then only the limit ends it.
+        if cfg!(not(target_os = "linux")) {
+            return true;
+        }
         let mut waits = false;
         let mut now = Self {
             at: Some(Instant::now()),
             ..Self::default()
         };
         // One that has ended by now has no part in it.
-        for process in processes.filter_map(|pid| Seen::new(pid.as_raw_nonzero().get()).ok()) {
-            now.written_bytes += process.io().map_or(0, |io| io.wchar);
-            now.cpu_ticks += process.stat().map_or(0, |stat| stat.utime + stat.stime);
-            let mut threads = process.tasks().into_iter().flatten().flatten();
+        for pid in processes.map(|pid| pid.as_raw_nonzero()) {
+            let io: Option<Io> = kernel::read(format!("{pid}/io"));
+            let stat: Option<Stat> = kernel::read(format!("{pid}/stat"));
+            now.written_bytes += io.map_or(0, |io| io.wchar);
+            now.cpu_ticks += stat.map_or(0, |stat| stat.utime + stat.stime);
+            let mut threads = fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten()
+                .flatten();
             waits |= threads.any(|thread| {
-                thread
-                    .stat()
-                    .is_ok_and(|stat| stat.state().ok() == Some(ProcState::Waiting))
+                let stat: Option<Stat> = kernel::read(thread.path().join("stat"));
+                stat.is_some_and(|stat| stat.state == WAITS_FOR_STORAGE)
             });
         }
         let written = now.written_bytes.saturating_sub(self.written_bytes);
         let ticks = now.cpu_ticks.saturating_sub(self.cpu_ticks);
         let elapsed = self.at.map_or(0.0, |at| at.elapsed().as_secs_f64());
-        let computed = ticks as f64 / procfs::ticks_per_second() as f64 >= CPU_SHARE * elapsed;
+        let computed = ticks as f64 / kernel::ticks_per_second() as f64 >= CPU_SHARE * elapsed;
         let is_first = self.at.is_none();
         *self = now;
         waits || is_first || written >= WRITTEN_BYTES || computed

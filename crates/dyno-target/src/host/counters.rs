@@ -1,6 +1,8 @@
 //! Counters of the kernel: disks, network, memory, pressure.
 
-use procfs::{Current, LoadAverage, Meminfo};
+use super::kernel;
+use procfs_core::net::InterfaceDeviceStatus;
+use procfs_core::{CpuPressure, DiskStats, IoPressure, LoadAverage, MemoryPressure, VmStat};
 use std::path::Path;
 
 /// Bytes in a sector of `/proc/diskstats`, whatever the device's own (kernel documentation, iostats).
@@ -8,7 +10,7 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Memory: available, dirty and under writeback, in bytes.
 pub(super) fn memory_bytes() -> [Option<f64>; 3] {
-    let Ok(memory) = Meminfo::current() else {
+    let Some(memory) = kernel::memory() else {
         return [None; 3];
     };
     [memory.mem_available, Some(memory.dirty), Some(memory.writeback)].map(|bytes| bytes.map(|bytes| bytes as f64))
@@ -17,21 +19,21 @@ pub(super) fn memory_bytes() -> [Option<f64>; 3] {
 /// The memory that programs can still get without swapping, in bytes.
 #[must_use]
 pub fn available_memory_bytes() -> Option<u64> {
-    Meminfo::current().ok()?.mem_available
+    kernel::memory()?.mem_available
 }
 
 /// Bytes swapped in and out since the machine was started.
 pub(super) fn swap_bytes() -> [Option<f64>; 2] {
-    let pages = procfs::vmstat().ok();
+    let pages: Option<VmStat> = kernel::read("vmstat");
     ["pswpin", "pswpout"].map(|name| {
-        let pages = *pages.as_ref()?.get(name)?;
-        Some(pages as f64 * procfs::page_size() as f64)
+        let pages = *pages.as_ref()?.0.get(name)?;
+        Some(pages as f64 * kernel::page_size() as f64)
     })
 }
 
 /// The mean number of processes that could run, over a minute.
 pub(super) fn load_1min() -> Option<f64> {
-    LoadAverage::current().ok().map(|load| f64::from(load.one))
+    kernel::read("loadavg").map(|load: LoadAverage| f64::from(load.one))
 }
 
 /// What all whole disks did since the machine was started.
@@ -48,7 +50,8 @@ pub(super) fn disks() -> Option<Disks> {
         written_bytes: 0.0,
         busy_ms: Vec::new(),
     };
-    for disk in procfs::diskstats().ok()? {
+    let DiskStats(disks) = kernel::read("diskstats")?;
+    for disk in disks {
         if is_whole_disk(&disk.name) {
             all.read_bytes += (disk.sectors_read * SECTOR_BYTES) as f64;
             all.written_bytes += (disk.sectors_written * SECTOR_BYTES) as f64;
@@ -80,7 +83,7 @@ fn is_whole_disk(name: &str) -> bool {
 
 /// Bytes received and sent by all interfaces but the loopback.
 pub(super) fn net_bytes() -> [Option<f64>; 2] {
-    let Ok(interfaces) = procfs::net::dev_status() else {
+    let Some(InterfaceDeviceStatus(interfaces)) = kernel::read("self/net/dev") else {
         return [None; 2];
     };
     let bytes = interfaces
@@ -95,9 +98,9 @@ pub(super) fn net_bytes() -> [Option<f64>; 2] {
 /// Time in which some task waited for the processor, for input/output, for memory, and in which all waited for
 /// input/output. None where the kernel does not keep it.
 pub(super) fn pressure_us() -> [Option<f64>; 4] {
-    let cpu = procfs::CpuPressure::current().ok();
-    let io = procfs::IoPressure::current().ok();
-    let memory = procfs::MemoryPressure::current().ok();
+    let cpu: Option<CpuPressure> = kernel::read("pressure/cpu");
+    let io: Option<IoPressure> = kernel::read("pressure/io");
+    let memory: Option<MemoryPressure> = kernel::read("pressure/memory");
     [
         cpu.map(|cpu| cpu.some.total),
         io.as_ref().map(|io| io.some.total),

@@ -1,6 +1,7 @@
 //! CPU time of the whole machine by kind.
 
-use procfs::{CpuTime, CurrentSI, KernelStats};
+use super::kernel;
+use procfs_core::{CpuTime, KernelStats};
 
 /// CPU time by kind, in ticks over all cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +76,7 @@ pub struct CpuMeter {
 pub(super) fn used_cpu_s(stats: &KernelStats) -> f64 {
     let ticks = Ticks::from(&stats.total);
     let interrupts = stats.total.irq.unwrap_or(0) + stats.total.softirq.unwrap_or(0);
-    (ticks.user + ticks.system - interrupts) as f64 / procfs::ticks_per_second() as f64
+    (ticks.user + ticks.system - interrupts) as f64 / kernel::ticks_per_second() as f64
 }
 
 impl Default for CpuMeter {
@@ -89,13 +90,13 @@ impl CpuMeter {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            last: KernelStats::current().ok().map(|stats| (&stats.total).into()),
+            last: kernel::stats().ok().map(|stats| (&stats.total).into()),
         }
     }
 
     /// The shares since the last reading; none if the kernel does not say, or no time has passed.
     pub fn read(&mut self) -> Option<CpuShares> {
-        self.advance(&KernelStats::current().ok()?)
+        self.advance(&kernel::stats().ok()?)
     }
 
     pub(super) fn advance(&mut self, stats: &KernelStats) -> Option<CpuShares> {

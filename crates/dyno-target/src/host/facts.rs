@@ -1,8 +1,10 @@
 //! What a result must be read with: the machine.
 
-use super::Capacity;
-use procfs::Current;
+use super::{Capacity, kernel};
+use procfs_core::CpuInfo;
+use procfs_core::process::MountInfos;
 use serde::Serialize;
+use std::ffi::CStr;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -66,11 +68,12 @@ pub fn boot_id() -> Option<String> {
 /// Describes this machine; `data_folder` is the server's, if it is here.
 #[must_use]
 pub fn host_facts(data_folder: Option<&Path>) -> HostFacts {
-    let memory = procfs::Meminfo::current().ok();
-    let processors = procfs::CpuInfo::current().ok();
+    let memory = kernel::memory();
+    let processors: Option<CpuInfo> = kernel::read("cpuinfo");
     HostFacts {
-        hostname: line("/proc/sys/kernel/hostname"),
-        kernel: kernel(),
+        hostname: Some(rustix::system::uname().nodename().to_string_lossy().into_owned())
+            .filter(|name| !name.is_empty()),
+        kernel: Some(kernel_release()),
         cpu_model: processors.and_then(|all| all.model_name(0).map(str::to_owned)),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
         memory_bytes: memory.as_ref().map_or(0, |memory| memory.mem_total),
@@ -103,10 +106,10 @@ fn line(path: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn kernel() -> Option<String> {
-    let release = line("/proc/sys/kernel/osrelease")?;
-    let build = line("/proc/sys/kernel/version").unwrap_or_default();
-    Some(format!("Linux {release} {build}").trim_end().to_owned())
+fn kernel_release() -> String {
+    let system = rustix::system::uname();
+    let parts = [system.sysname(), system.release(), system.version()];
+    parts.map(CStr::to_string_lossy).join(" ").trim_end().to_owned()
 }
 
 /// The word in brackets of a list such as `always [madvise] never`.
@@ -119,7 +122,7 @@ fn chosen(text: &str) -> Option<String> {
 /// The file system with the longest mount point above a folder.
 fn filesystem(folder: &Path) -> Option<Filesystem> {
     let folder = folder.canonicalize().ok()?;
-    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    let MountInfos(mounts) = kernel::read("self/mountinfo")?;
     // Of several mounts on one point the last covers the others, and max_by_key gives the last.
     let mount = mounts
         .into_iter()

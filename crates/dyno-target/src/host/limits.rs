@@ -1,7 +1,6 @@
 //! What the machine allows this process, as far as a load depends on it.
 
-use super::control_groups;
-use procfs::Current;
+use super::{control_groups, counters, kernel};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::Path;
@@ -30,7 +29,7 @@ pub struct HostLimits {
 /// Looks at this machine.
 #[must_use]
 pub fn host_limits() -> HostLimits {
-    let memory = procfs::Meminfo::current().ok();
+    let memory = kernel::memory();
     let limits = within(&control_groups::around_us());
     HostLimits {
         open_files: getrlimit(Resource::Nofile).maximum,
@@ -38,7 +37,7 @@ pub fn host_limits() -> HostLimits {
             .ok()
             .and_then(|text| ports(&text)),
         swap_used_bytes: memory.map(|memory| memory.swap_total.saturating_sub(memory.swap_free)),
-        load_average: procfs::LoadAverage::current().ok().map(|load| f64::from(load.one)),
+        load_average: counters::load_1min(),
         io_uring_disabled: fs::read_to_string("/proc/sys/kernel/io_uring_disabled")
             .ok()
             .and_then(|text| text.trim().parse().ok()),

@@ -5,6 +5,7 @@ mod counters;
 mod cpu;
 mod disk;
 mod facts;
+pub(crate) mod kernel;
 mod limits;
 mod page_cache;
 mod process;

@@ -1,6 +1,5 @@
 //! The pages of files that the machine keeps in memory.
 
-use rustix::fs::Advice;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -105,9 +104,20 @@ fn forget(path: &Path) -> io::Result<Option<u64>> {
         return Ok(None);
     }
     if metadata.is_file() {
-        rustix::fs::fadvise(fs::File::open(path)?, 0, None, Advice::DontNeed)?;
+        forget_pages(&fs::File::open(path)?)?;
     }
     Ok(Some(metadata.len()))
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn forget_pages(file: &fs::File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
+}
+
+/// macOS takes no such advice.
+#[cfg(target_vendor = "apple")]
+fn forget_pages(_: &fs::File) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

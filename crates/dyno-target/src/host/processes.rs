@@ -3,6 +3,7 @@
 //! All of `/proc/PID/stat` is read once a second, so this is done with as little as possible: one small read for
 //! each process.
 
+use super::kernel;
 use super::process::{ProcessStat, process_ids};
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -14,6 +15,7 @@ const AGENT_NAME: &CStr = c"dyno-agent";
 /// Names this process as agents are called. It would otherwise have the name of its file, on load hosts a hash.
 pub fn be_called_agent() {
     // The name is for people; without it nothing else changes.
+    #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(AGENT_NAME);
 }
 
@@ -129,7 +131,7 @@ impl Processes {
         let elapsed_s = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
         let share = |ticks: u64| {
             if elapsed_s > 0.0 {
-                ticks as f64 / procfs::ticks_per_second() as f64 / elapsed_s
+                ticks as f64 / kernel::ticks_per_second() as f64 / elapsed_s
             } else {
                 0.0
             }
@@ -190,25 +192,25 @@ impl Processes {
 
     /// CPU time of the server's processes since the first reading, with those that have ended.
     pub(super) fn server_cpu_s(&self) -> f64 {
-        self.server.ticks as f64 / procfs::ticks_per_second() as f64
+        self.server.ticks as f64 / kernel::ticks_per_second() as f64
     }
 
     /// CPU time of agents that this process has started here, since the first reading.
     pub(super) fn agents_cpu_s(&self) -> f64 {
-        self.agents_ticks as f64 / procfs::ticks_per_second() as f64
+        self.agents_ticks as f64 / kernel::ticks_per_second() as f64
     }
 
     /// The same of all other servers of the run.
     pub(super) fn beside_cpu_s(&self) -> f64 {
         let ticks: u64 = self.beside.values().map(|time| time.ticks).sum();
-        ticks as f64 / procfs::ticks_per_second() as f64
+        ticks as f64 / kernel::ticks_per_second() as f64
     }
 }
 
 /// CPU time of this process since it was started.
 pub(super) fn own_cpu_s() -> Option<f64> {
     let stat = ProcessStat::read(std::process::id())?;
-    Some((stat.user_ticks + stat.system_ticks) as f64 / procfs::ticks_per_second() as f64)
+    Some((stat.user_ticks + stat.system_ticks) as f64 / kernel::ticks_per_second() as f64)
 }
 
 #[cfg(test)]
@@ -235,7 +237,7 @@ mod tests {
         let begin = Instant::now();
         processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), &[], begin);
         assert_eq!(processes.server_cpu_s(), 0.0);
-        let hertz = procfs::ticks_per_second();
+        let hertz = kernel::ticks_per_second();
         // One goes on and has seen another end, whose id is taken by a third, and one is new.
         let main = ProcessStat {
             children_ticks: 300,
@@ -261,7 +263,7 @@ mod tests {
     #[test]
     fn other_servers_of_the_run_are_not_anybody() {
         let mut processes = Processes::default();
-        let (begin, hertz) = (Instant::now(), procfs::ticks_per_second());
+        let (begin, hertz) = (Instant::now(), kernel::ticks_per_second());
         let all = |ticks| [10, 20, 30].map(|pid| stat(pid, 1, 5, ticks * u64::from(pid / 10)));
         processes.advance(all(0).to_vec(), Some(10), &[20], begin);
         let later = begin + Duration::from_secs(1);
@@ -275,7 +277,7 @@ mod tests {
     #[test]
     fn agents_are_dynos_own() {
         let mut processes = Processes::default();
-        let (begin, hertz, own) = (Instant::now(), procfs::ticks_per_second(), std::process::id());
+        let (begin, hertz, own) = (Instant::now(), kernel::ticks_per_second(), std::process::id());
         let named = |name: &str, stat: ProcessStat| ProcessStat {
             name: name.to_owned(),
             ..stat
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn what_short_lived_backends_used_is_the_servers() {
         let mut processes = Processes::default();
-        let (begin, hertz) = (Instant::now(), procfs::ticks_per_second());
+        let (begin, hertz) = (Instant::now(), kernel::ticks_per_second());
         let reaped = |children_ticks: u64, started: u64| ProcessStat {
             children_ticks,
             ..stat(10, 1, started, 0)

@@ -2,10 +2,10 @@
 
 use super::process::ServerProcesses;
 use super::processes::{Processes, Role};
-use super::{CpuMeter, CpuShares, counters, cpu, processes, scheduling};
+use super::{CpuMeter, CpuShares, counters, cpu, kernel, processes, scheduling};
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
 use dyno_record::{Meaning, Series, Value};
-use procfs::{CurrentSI, KernelStats};
+use procfs_core::ProcError;
 use std::time::{Duration, Instant};
 
 /// How many processes are named in each sample.
@@ -130,6 +130,14 @@ impl HostSampler {
     }
 }
 
+/// Why there are no samples.
+fn unsampled(error: &ProcError) -> String {
+    match cfg!(target_os = "linux") {
+        true => error.to_string(),
+        false => "only Linux has them where dyno looks (/proc)".to_owned(),
+    }
+}
+
 impl Sampler for HostSampler {
     fn subject(&self) -> &'static str {
         "the host's counters"
@@ -147,7 +155,7 @@ impl Sampler for HostSampler {
         let begun = Instant::now();
         let main = self.server.main();
         let seen = self.processes.read(main, &self.server.beside()).unwrap_or_default();
-        let stats = KernelStats::current().map_err(|error| SampleError(error.to_string()))?;
+        let stats = kernel::stats().map_err(|error| SampleError(unsampled(&error)))?;
         let own_cpu_s = processes::own_cpu_s().map(|own_s| own_s + self.processes.agents_cpu_s());
         let servers_s = self.processes.server_cpu_s() + self.processes.beside_cpu_s();
         let known_s = servers_s + own_cpu_s.unwrap_or(0.0);

@@ -1,6 +1,7 @@
 //! The processes that work in a folder. Those of a database server do so in its data: so they are found without asking
 //! the server, and whatever it is.
 
+use super::kernel;
 use super::process::{ProcessStat, process_ids};
 use crate::postgres;
 use std::collections::HashMap;
@@ -55,7 +56,7 @@ impl WorkingIn {
             let used = ticks(stat).saturating_sub(before);
             (used > 0).then(|| Worked {
                 work: work(stat),
-                cpu: Duration::from_secs_f64(used as f64 / procfs::ticks_per_second() as f64),
+                cpu: Duration::from_secs_f64(used as f64 / kernel::ticks_per_second() as f64),
             })
         });
         let worked = worked.collect();

@@ -259,8 +259,13 @@ fn own_name() -> &'static str {
     NAME.get_or_init(|| {
         let now = Timestamp::now();
         let now = now.round(Unit::Second).unwrap_or(now);
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let host: String = host.trim().chars().filter(char::is_ascii).collect();
+        let system = rustix::system::uname();
+        let host: String = system
+            .nodename()
+            .to_string_lossy()
+            .chars()
+            .filter(char::is_ascii)
+            .collect();
         let begin = format!("dyno {} since {now} on ", std::process::id());
         let room = LONGEST_NAME.saturating_sub(begin.len());
         begin + host.get(..room).unwrap_or(&host)

@@ -105,7 +105,6 @@ pub enum Command {
     Server(ServerArguments),
     /// List the servers and loaded data kept for later runs, or remove them with --yes; results stay
     Clean(CleanArguments),
-    /// Be the server that answers at once
     /// Print completions of commands and options for a shell
     Completions(CompletionsArguments),
     /// Print the manual page of dyno or of a command, or write all pages

@@ -1,11 +1,11 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
 use super::driver::WireDriver;
-use dyno_connect::{Address, CANCEL_PATIENCE, Limit, Stop, dial};
+use dyno_connect::{Address, CANCEL_PATIENCE, Limit, NO_SIGNAL, Stop, dial};
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{self, RecvFlags, SendFlags};
+use rustix::net::{self, RecvFlags};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -72,7 +72,7 @@ fn is_taken(address: &Address, request: &[u8]) -> bool {
     };
     // The server closes when it has passed the request on; until then ours would be cut off by closing first.
     sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(CANCEL_PATIENCE)).is_ok()
-        && net::send(&socket, request, SendFlags::NOSIGNAL).is_ok()
+        && net::send(&socket, request, NO_SIGNAL).is_ok()
         && !matches!(
             net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty()),
             Err(Errno::AGAIN)

@@ -76,6 +76,8 @@ impl<S: Session> Driver for WireDriver<S> {
             TransportKind::Readiness => work.run(WireBackend::new(self, lines, Readiness::new(sockets, spare)?)),
             #[cfg(target_os = "linux")]
             TransportKind::IoUring => work.run(WireBackend::new(self, lines, Uring::new(sockets, spare)?)),
+            #[cfg(not(target_os = "linux"))]
+            TransportKind::IoUring => return Err(std::io::ErrorKind::Unsupported.into()),
         })
     }
 }

@@ -185,8 +185,7 @@ pub(crate) fn check_peer(socket: impl AsFd, peer: Option<&RequiredPeer>) -> io::
     let Some(peer) = peer else {
         return Ok(Ok(()));
     };
-    let credentials = rustix::net::sockopt::socket_peercred(socket)?;
-    Ok(peer.judge(credentials.uid.as_raw()))
+    Ok(peer.judge(dyno_connect::peer_user(socket)?))
 }
 
 async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {

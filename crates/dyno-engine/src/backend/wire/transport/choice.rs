@@ -64,8 +64,7 @@ pub enum TransportKind {
     Blocking,
     /// Readiness.
     Readiness,
-    /// io_uring.
-    #[cfg(target_os = "linux")]
+    /// io_uring, which only Linux has.
     IoUring,
 }
 
@@ -75,7 +74,6 @@ impl fmt::Display for TransportKind {
             Self::Blocking => "blocking",
             Self::Readiness if cfg!(target_os = "linux") => "epoll",
             Self::Readiness => "kqueue",
-            #[cfg(target_os = "linux")]
             Self::IoUring => "io_uring",
         })
     }
@@ -211,7 +209,6 @@ mod tests {
         }
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn where_it_is_allowed_auto_takes_it_for_several_clients() {
         let chosen = |choice| Chosen::of(choice, Ok(TransportKind::IoUring)).expect("a transport");

@@ -54,14 +54,25 @@ fn blocks(page: &str) -> Vec<String> {
 /// The words of each call of dyno in a block, `dyno` first.
 fn calls(block: &str) -> Vec<Vec<String>> {
     let block = block.replace("\\\n", " ");
-    let calls = block.lines().filter_map(|line| {
-        let line = line.trim();
-        let words = CALLS.iter().find_map(|call| line.strip_prefix(call))?;
-        let words = shlex::split(words).unwrap_or_else(|| panic!("quotes are left open: {line}"));
+    let (mut lines, mut calls) = (block.lines(), Vec::new());
+    while let Some(line) = lines.next() {
+        let Some(call) = CALLS.iter().find_map(|call| line.trim().strip_prefix(call)) else {
+            continue;
+        };
+        let mut call = call.to_owned();
+        let words = loop {
+            if let Some(words) = shlex::split(&call) {
+                break words;
+            }
+            // What is in quotes may have several lines.
+            let next = lines.next();
+            let next = next.unwrap_or_else(|| panic!("quotes are left open: {line}"));
+            call = format!("{call}\n{next}");
+        };
         let words = words.into_iter().take_while(|word| !OPERATORS.contains(&word.as_str()));
-        Some(std::iter::once("dyno".to_owned()).chain(words).collect())
-    });
-    calls.collect()
+        calls.push(std::iter::once("dyno".to_owned()).chain(words).collect());
+    }
+    calls
 }
 
 #[test]
@@ -92,12 +103,13 @@ fn every_command_of_the_documentation_is_understood() {
 #[test]
 fn commands_are_found_as_a_shell_would_read_them() {
     let page = "Text dyno run x.\n\n    dyno run 'a b' \\\n        --size full   # as published\n    dyno list | less\n\
-                \n```text\ndyno says something\n```\n\n```sh\nX=1\ncargo run --release -- show\n```\n";
+                \n```text\ndyno says something\n```\n\n```sh\ncargo run --release -- show\ndyno run 'c\nd'\n```\n";
     let found: Vec<_> = blocks(page).iter().flat_map(|block| calls(block)).collect();
-    let expected: [&[&str]; 3] = [
+    let expected: [&[&str]; 4] = [
         &["dyno", "run", "a b", "--size", "full"],
         &["dyno", "list"],
         &["dyno", "show"],
+        &["dyno", "run", "c\nd"],
     ];
     assert_eq!(found, expected);
 }

@@ -46,3 +46,37 @@ fn three_experiments_on_two_databases() {
         browser.run("series", [report]);
     }
 }
+
+#[test]
+fn as_many_as_a_laboratory_has() {
+    let desk = Desk::new();
+    let experiments: Vec<_> = (1..=48)
+        .map(|number| {
+            let text = format!(
+                "title = \"Scenario {number}\"\nquestion = \"How many of these a second?\"\ngroup = \"Group {}\"\n\
+                 [[workload]]\nclients = 8\nscript = \"select 1\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"5s\"\n\
+                 [factors]\ntarget = [\"embedded:16\", \"embedded:18\", \"embedded:mariadb\"]\n",
+                number / 8
+            );
+            (format!("scenario-{number}"), text)
+        })
+        .collect();
+    let pace = Pace {
+        tps: 300.0,
+        spread: 0.02,
+        error: String::new(),
+    };
+    let made = dyno_fixtures::series(
+        &desk.archive(),
+        "shelf",
+        "2026-11-20T12:00:00[UTC]",
+        &experiments,
+        |_, _| pace.clone(),
+    );
+    let made = made.unwrap();
+    let begun = std::time::Instant::now();
+    let report = desk.report("many.html", [&made]);
+    let bytes = report.metadata().unwrap().len();
+    eprintln!("{bytes} bytes in {:.2} s", begun.elapsed().as_secs_f64());
+    assert!(bytes <= 3_000_000, "the page of 48 experiments has {bytes} bytes");
+}

@@ -3,7 +3,7 @@
 //! A published figure belongs to every cell that has its levels; one that no cell has stands alone. The figures of a
 //! cell are those of its complete runs, as everywhere.
 
-use crate::comparison::{Cell, Cells};
+use crate::comparison::{Cell, Cells, Pool};
 use crate::summary::{over_runs, sum_of, sums};
 use dyno_archive::plan::{Levels, PublishedFigure};
 use dyno_archive::summary::{Latency, Summary, WorkloadSummary};
@@ -71,7 +71,7 @@ pub fn published_beside<'a>(campaign: &'a Campaign, only: Option<&Run>) -> Vec<B
     if record.published.is_empty() {
         return Vec::new();
     }
-    let mut cells = Cells::of(campaign).cells;
+    let mut cells = Cells::of(&Pool::from(campaign)).cells;
     if let Some(only) = only {
         for cell in &mut cells {
             cell.runs.retain(|(run, _)| run.path == only.path);

@@ -1,56 +1,65 @@
 //! Which cells of two campaigns are the same.
 
+use crate::comparison::Pool;
 use crate::comparison::facts::{is_of_factor, of_experiment};
 use crate::summary::{summary_of, sums};
 use dyno_archive::plan::{Levels, Resolved};
 use dyno_archive::summary::Summary;
-use dyno_archive::{Campaign, CampaignRecord, Run, RunState};
+use dyno_archive::{CampaignRecord, Run, RunState};
 use indexmap::{IndexMap, IndexSet};
 
-/// The cells of a campaign that have complete runs.
+/// The cells of a campaign, or of several that are taken together, that have complete runs.
 pub(crate) struct Cells<'a> {
-    pub record: Option<&'a CampaignRecord>,
+    pub records: Vec<&'a CampaignRecord>,
     pub cells: Vec<Cell<'a>>,
 }
 
 /// A combination of levels with its complete runs: those alone count.
 pub(crate) struct Cell<'a> {
     pub levels: Levels,
-    /// What was done in it, if that is known.
-    pub experiment: Option<&'a Resolved>,
+    /// What was done in it, if that is known; of several campaigns what each did.
+    pub experiments: Vec<&'a Resolved>,
     /// The runs with their figures.
     pub runs: Vec<(&'a Run, Summary)>,
 }
 
 impl<'a> Cells<'a> {
-    pub fn of(campaign: &'a Campaign) -> Self {
-        let record = campaign.record.as_ref().ok();
+    pub fn of(pool: &Pool<'a>) -> Self {
+        let records: Vec<&CampaignRecord> = pool
+            .campaigns()
+            .iter()
+            .filter_map(|campaign| campaign.record.as_ref().ok())
+            .collect();
         let mut cells: IndexMap<Vec<(&String, &String)>, Cell<'a>> = IndexMap::new();
         // In the order of the plan; runs are in the order in which they were made.
-        for cell in record.into_iter().flat_map(|record| &record.cells) {
-            cells.entry(cell.levels.iter().collect()).or_insert(Cell {
+        for cell in records.iter().flat_map(|record| &record.cells) {
+            let new = || Cell {
                 levels: cell.levels.clone(),
-                experiment: Some(&cell.experiment),
+                experiments: Vec::new(),
                 runs: Vec::new(),
-            });
+            };
+            let known = cells.entry(cell.levels.iter().collect()).or_insert_with(new);
+            known.experiments.push(&cell.experiment);
         }
-        for run in campaign.runs.iter().filter(|run| run.state == RunState::Complete) {
+        for run in pool.runs().filter(|run| run.state == RunState::Complete) {
             if let (Ok(made), Ok(mut summary)) = (&run.record, summary_of(run)) {
                 let sums = sums(&made.workloads, &summary.workloads);
                 summary.workloads.extend(sums);
                 let cell = cells.entry(made.cell.iter().collect()).or_insert_with(|| Cell {
                     levels: made.cell.clone(),
                     // A load that dyno did not plan, and the first dynos, have no cells.
-                    experiment: record
+                    experiments: records
+                        .iter()
                         .filter(|record| record.cells.is_empty())
-                        .map(|record| &record.experiment),
+                        .map(|record| &record.experiment)
+                        .collect(),
                     runs: Vec::new(),
                 });
                 cell.runs.push((run, summary));
             }
         }
         Self {
-            record,
+            records,
             cells: cells.into_values().filter(|cell| !cell.runs.is_empty()).collect(),
         }
     }
@@ -58,8 +67,8 @@ impl<'a> Cells<'a> {
     /// The names of what is varied, and of what these names stand for.
     pub fn factors(&self) -> IndexSet<String> {
         let planned = self
-            .record
-            .into_iter()
+            .records
+            .iter()
             .flat_map(|record| &record.factors)
             .map(|factor| &factor.name);
         let made = self.cells.iter().flat_map(|cell| cell.levels.keys());
@@ -78,9 +87,8 @@ impl Cell<'_> {
         if let Some(level) = self.levels.get(factor) {
             return Some(level.clone());
         }
-        let facts = of_experiment(self.experiment?);
+        let facts = self.experiments.iter().flat_map(|experiment| of_experiment(experiment));
         let mut values = facts
-            .into_iter()
             .filter(|(name, _)| is_of_factor(name, factor))
             .map(|(_, value)| value);
         let first = values.next()?;

@@ -47,7 +47,7 @@ pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: 
     let varied: Vec<&String> = matches.matched_by.iter().chain(&matches.unknown).chain(fixed).collect();
     let meanings: IndexSet<&String> = [baseline, candidate]
         .into_iter()
-        .flat_map(|cells| cells.record)
+        .flat_map(|cells| &cells.records)
         .flat_map(|record| &record.factors)
         .filter(|factor| matches.matched_by.contains(&factor.name))
         .flat_map(|factor| factor.meanings.values().flat_map(IndexMap::keys))
@@ -117,10 +117,10 @@ fn values(campaign: &Cells<'_>, cells: &[&Cell<'_>]) -> Values {
                 .collect());
         }
     }
-    if let Some(record) = campaign.record {
+    for record in &campaign.records {
         add(of_campaign(record));
     }
-    for experiment in cells.iter().filter_map(|cell| cell.experiment) {
+    for experiment in cells.iter().flat_map(|cell| &cell.experiments) {
         let mut facts = of_experiment(experiment);
         // What was asked for; what the servers made of it is among the facts of the runs.
         facts.retain(|name, _| !name.starts_with(SETTINGS) && name != "target");

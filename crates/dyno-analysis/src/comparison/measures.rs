@@ -1,7 +1,7 @@
 //! The figures of a cell on both sides, and the verdict on each.
 
 use crate::comparison::cells::Cell;
-use crate::comparison::{CellComparison, WorkloadComparison};
+use crate::comparison::{CellComparison, Pool, WorkloadComparison};
 use crate::summary::{is_complete, over_runs};
 use dyno_archive::figures::{count, counted, decimal, percent};
 use dyno_archive::plan::WARMUP;
@@ -145,14 +145,18 @@ impl MeasureComparison {
     }
 }
 
+/// One side of a cell: the campaigns that it is of, and what they have of it.
+type Side<'a> = (&'a Pool<'a>, &'a Cell<'a>);
+
 /// A workload in the runs of one side.
 struct Runs<'a> {
+    of: &'a Pool<'a>,
     summaries: Vec<&'a WorkloadSummary>,
     runs: Vec<&'a Run>,
 }
 
 impl<'a> Runs<'a> {
-    fn of(cell: &'a Cell<'_>, name: &str) -> Self {
+    fn of((of, cell): Side<'a>, name: &str) -> Self {
         let (mut summaries, mut runs) = (Vec::new(), Vec::new());
         for (run, summary) in &cell.runs {
             if let Some(workload) = summary.workloads.iter().find(|workload| workload.name == name) {
@@ -160,7 +164,7 @@ impl<'a> Runs<'a> {
                 runs.push(*run);
             }
         }
-        Self { summaries, runs }
+        Self { of, summaries, runs }
     }
 
     fn values(&self, measure: Measure) -> Vec<f64> {
@@ -183,7 +187,7 @@ impl<'a> Runs<'a> {
     }
 
     fn names(&self) -> Vec<String> {
-        self.runs.iter().map(|run| run.name()).collect()
+        self.runs.iter().map(|run| self.of.name_of(run)).collect()
     }
 
     fn pacing(&self) -> Option<Pacing> {
@@ -197,18 +201,19 @@ impl<'a> Runs<'a> {
 }
 
 /// Compares the workloads that both sides ran in a cell.
-pub(super) fn cell(baseline: &Cell<'_>, candidate: &Cell<'_>) -> CellComparison {
+pub(super) fn cell<'a>(baseline: Side<'a>, candidate: Side<'a>) -> CellComparison {
     let mut names: Vec<&str> = Vec::new();
-    for (_, Summary { workloads, .. }) in &baseline.runs {
+    for (_, Summary { workloads, .. }) in &baseline.1.runs {
         for workload in workloads {
             if !names.contains(&workload.name.as_str()) {
                 names.push(&workload.name);
             }
         }
     }
-    let mut levels = baseline.levels.clone();
+    let mut levels = baseline.1.levels.clone();
     levels.extend(
         candidate
+            .1
             .levels
             .iter()
             .map(|(factor, level)| (factor.clone(), level.clone())),
@@ -222,7 +227,7 @@ pub(super) fn cell(baseline: &Cell<'_>, candidate: &Cell<'_>) -> CellComparison 
     }
 }
 
-fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<WorkloadComparison> {
+fn workload<'a>(name: &str, baseline: Side<'a>, candidate: Side<'a>) -> Option<WorkloadComparison> {
     let (base, other) = (Runs::of(baseline, name), Runs::of(candidate, name));
     let (baseline_pacing, candidate_pacing) = (base.pacing()?, other.pacing()?);
     let mut notes = Vec::new();
@@ -266,7 +271,7 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
         Vec::new()
     };
     let staged = |cell: &Cell<'_>| cell.runs.iter().any(|(_, summary)| !summary.stages.is_empty());
-    if !measures.is_empty() && (staged(baseline) || staged(candidate)) {
+    if !measures.is_empty() && (staged(baseline.1) || staged(candidate.1)) {
         notes.push(
             "The load has stages: TPS and percentiles are over all of them, and describe none in particular. Compare \
              stages by their rows in dyno export."

@@ -1,4 +1,5 @@
-//! Two campaigns compared: what differs between them, and whether one is better.
+//! Two campaigns compared: what differs between them, and whether one is better. Each may be several whose runs are
+//! taken together ([`Pool`]).
 //!
 //! The unit is the run, never the second. Cells are matched by their levels, workloads by their names, and each
 //! measure of a matched workload gets one of three verdicts: better, worse, or that the runs cannot tell yet, then
@@ -8,14 +9,15 @@ mod cells;
 mod differences;
 mod facts;
 mod measures;
+mod pool;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use cells::{Cell, Cells};
 pub use measures::{Interval, Measure, MeasureComparison, Verdict};
+pub use pool::Pool;
 
 use cells::Matches;
-use dyno_archive::Campaign;
 use dyno_archive::plan::Levels;
 use dyno_archive::summary::Pacing;
 use dyno_stats::{FALSE_JUDGEMENTS, FEWEST_RUNS, least_p_value};
@@ -37,11 +39,14 @@ pub struct Comparison {
     pub cautions: Vec<String>,
 }
 
-/// One of the two campaigns.
+/// One of the two campaigns, or several that are taken together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Side {
-    /// The name of its folder.
+    /// The name of its folder; of several campaigns all of them.
     pub name: String,
+    /// The names of the campaigns, if it is several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub campaigns: Vec<String>,
     /// The number of its complete runs, which alone count.
     pub complete_runs: usize,
     /// The number of its other runs.
@@ -154,15 +159,16 @@ pub struct Loss<'a> {
     pub measure: &'a MeasureComparison,
 }
 
-/// Compares `candidate` with `baseline`.
+/// Compares `candidate` with `baseline`, each a campaign or several that are taken together.
 #[must_use]
-pub fn compare(baseline: &Campaign, candidate: &Campaign) -> Comparison {
-    let (base, other) = (Cells::of(baseline), Cells::of(candidate));
+pub fn compare<'a>(baseline: impl Into<Pool<'a>>, candidate: impl Into<Pool<'a>>) -> Comparison {
+    let (baseline, candidate) = (baseline.into(), candidate.into());
+    let (base, other) = (Cells::of(&baseline), Cells::of(&candidate));
     let matches = Matches::of(&base, &other);
     let cells: Vec<CellComparison> = matches
         .pairs
         .iter()
-        .map(|(one, two)| measures::cell(one, two))
+        .map(|(one, two)| measures::cell((&baseline, one), (&candidate, two)))
         .collect();
     let differing = differences::differences(&base, &other, &matches);
     let (ran, other_ran) = (
@@ -172,11 +178,11 @@ pub fn compare(baseline: &Campaign, candidate: &Campaign) -> Comparison {
     let mut comparison = Comparison {
         baseline: Side {
             settings: differing.baseline_settings,
-            ..side(baseline, &base, matches.only_baseline, &ran - &other_ran)
+            ..side(&baseline, &base, matches.only_baseline, &ran - &other_ran)
         },
         candidate: Side {
             settings: differing.candidate_settings,
-            ..side(candidate, &other, matches.only_candidate, &other_ran - &ran)
+            ..side(&candidate, &other, matches.only_candidate, &other_ran - &ran)
         },
         differences: differing.differences,
         cells,
@@ -195,12 +201,17 @@ fn workloads<'c>(cells: impl Iterator<Item = &'c Cell<'c>>) -> IndexSet<String> 
         .collect()
 }
 
-fn side(campaign: &Campaign, cells: &Cells<'_>, unmatched: Vec<Levels>, workloads: IndexSet<String>) -> Side {
+fn side(pool: &Pool<'_>, cells: &Cells<'_>, unmatched: Vec<Levels>, workloads: IndexSet<String>) -> Side {
     let complete_runs = cells.cells.iter().map(|cell| cell.runs.len()).sum();
+    let campaigns = pool.campaigns();
     Side {
-        name: campaign.name(),
+        name: pool.name(),
+        campaigns: match campaigns {
+            [_] => Vec::new(),
+            several => several.iter().map(|campaign| campaign.name()).collect(),
+        },
         complete_runs,
-        other_runs: campaign.runs.len().saturating_sub(complete_runs),
+        other_runs: pool.runs().count().saturating_sub(complete_runs),
         unmatched,
         unmatched_workloads: workloads.into_iter().collect(),
         settings: IndexMap::new(),

@@ -4,7 +4,7 @@ use super::*;
 use crate::plans;
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::{Summary, WorkloadFacts};
-use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord, RunState};
+use dyno_archive::{Archive, Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState};
 use dyno_lab::experiment::Experiment;
 use dyno_record::{Interval, Recording};
 use serde_json::json;
@@ -322,6 +322,45 @@ fn one_level_on_either_side_tells_campaigns_apart_and_not_cells() {
         .map(|difference| (difference.baseline.as_str(), difference.candidate.as_str()))
         .collect();
     assert_eq!(clients, [("4", "8")]);
+}
+
+#[test]
+fn several_campaigns_of_a_side_are_one() {
+    let archive = TempDir::new().unwrap();
+    let with = |tps: f64, rows: usize| repeated(&archive, &format!("[factors]\nrows = [{rows}]"), 2, tps, 1.0);
+    let [one, another, new, newer] = [
+        with(10_000.0, 10),
+        with(10_050.0, 10),
+        with(9_000.0, 10),
+        with(9_050.0, 10),
+    ];
+    assert_eq!(compare(&one, &new).verdict_counts().unknown, 4);
+    let (old, new) = (Pool::from_iter([&one, &another]), Pool::from_iter([&new, &newer]));
+    let compared = compare(&old, &new);
+    assert_eq!(verdicts(&compared)[0], (Measure::Tps, Verdict::Worse));
+    let workload = &compared.cells[0].workloads[0];
+    assert_eq!(workload.measures[0].baseline_values.len(), 4);
+    assert_eq!(
+        workload.baseline_runs[3],
+        format!("{}/002-rows=10-rep2", another.name())
+    );
+    let side = &compared.baseline;
+    assert_eq!(side.name, format!("{} + {}", one.name(), another.name()));
+    assert_eq!((side.campaigns.len(), side.complete_runs, side.other_runs), (2, 4, 0));
+    // What varies within a side is told.
+    let other = repeated(
+        &archive,
+        "[factors]\nrows = [10]\nwork_mem = [\"64MB\"]",
+        2,
+        10_000.0,
+        1.0,
+    );
+    let mixed = Pool::from_iter([&one, &other]);
+    let compared = compare(&mixed, &new);
+    assert!(
+        compared.cautions.iter().any(|caution| caution.contains("varies work_mem")),
+        "{compared:?}"
+    );
 }
 
 #[test]

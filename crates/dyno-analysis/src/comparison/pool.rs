@@ -1,0 +1,67 @@
+//! A side of a comparison: one campaign, or several whose runs are taken together.
+
+use dyno_archive::{Campaign, Run};
+
+/// What stands between the names of campaigns that are taken together.
+const AND: &str = " + ";
+
+/// Campaigns whose runs are taken together, as if one campaign had made them.
+#[derive(Clone, Debug)]
+pub struct Pool<'a> {
+    campaigns: Vec<&'a Campaign>,
+}
+
+impl<'a> Pool<'a> {
+    /// Its campaigns.
+    #[must_use]
+    pub fn campaigns(&self) -> &[&'a Campaign] {
+        &self.campaigns
+    }
+
+    /// The names of all of them.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let names: Vec<String> = self.campaigns.iter().map(|campaign| campaign.name()).collect();
+        names.join(AND)
+    }
+
+    /// All their runs.
+    pub fn runs(&self) -> impl Iterator<Item = &'a Run> {
+        self.campaigns.iter().flat_map(|campaign| &campaign.runs)
+    }
+
+    /// The name of a run of one of them; of several campaigns with its own, as they may have runs of the same name.
+    #[must_use]
+    pub fn name_of(&self, run: &Run) -> String {
+        let of = self
+            .campaigns
+            .iter()
+            .find(|campaign| run.path.starts_with(&campaign.path));
+        match of.filter(|_| self.campaigns.len() > 1) {
+            Some(campaign) => format!("{}/{}", campaign.name(), run.name()),
+            None => run.name(),
+        }
+    }
+}
+
+impl<'a> From<&'a Campaign> for Pool<'a> {
+    fn from(campaign: &'a Campaign) -> Self {
+        Self {
+            campaigns: vec![campaign],
+        }
+    }
+}
+
+impl<'a> From<&Pool<'a>> for Pool<'a> {
+    fn from(pool: &Pool<'a>) -> Self {
+        pool.clone()
+    }
+}
+
+impl<'a> FromIterator<&'a Campaign> for Pool<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a Campaign>>(campaigns: I) -> Self {
+        Self {
+            campaigns: campaigns.into_iter().collect(),
+        }
+    }
+}

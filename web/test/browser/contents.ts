@@ -26,3 +26,17 @@ for (const width of [400, 1280]) {
       { viewport: { width, height: 900 } },
     ));
 }
+
+test("a line of the head has the gravest caution, and leads to all of them", () =>
+  visit(
+    addressOf(report),
+    async ({ page }) => {
+      const line = page.locator("header .mind a");
+      assert.match(await line.innerText(), /^\d+ cautions?(; the gravest)?: \S/);
+      const box = await line.boundingBox();
+      assert.ok(box !== null && box.height < 40 && box.x + box.width <= 400, `it takes ${JSON.stringify(box)}`);
+      await line.click();
+      await page.locator(".warnings li").first().waitFor({ timeout: 5_000 });
+    },
+    { viewport: { width: 400, height: 900 } },
+  ));

@@ -209,6 +209,7 @@ mod tests {
         let page = own(&page(&document).unwrap());
         let order = [
             "It is faster.",
+            "<a href=\"#cautions\">3 cautions; the gravest: It failed.</a>",
             "<section id=\"picture\"",
             "mind picture",
             "<section id=\"each-run\"",

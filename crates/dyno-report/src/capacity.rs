@@ -1,7 +1,7 @@
 //! The highest load that holds limits, in words.
 
 use crate::figures::duration;
-use crate::table::{paragraph, table};
+use crate::table::Page;
 use dyno_archive::figures::{decimal, figure};
 use dyno_archive::{Capacity, CapacityAnswer, CapacityStep, LoadDimension, LoadLimit};
 use std::time::Duration;
@@ -69,14 +69,14 @@ pub fn capacity_line(known: &Capacity, left: Duration) -> String {
         format!(" {} p99 {} ms", short(known, step.load), figure(step.p99_us / 1e3))
     });
     let left = duration(Duration::from_secs(left.as_secs()));
-    format!("{}:{ends}{now}   {left} left at most", limits(known))
+    format!("{left} left at most:{ends}{now}   ({})", limits(known))
 }
 
 /// The answer, what gave way, and the course of latency over the load.
-pub(crate) fn page(known: &Capacity) -> String {
-    let mut text = paragraph("", &capacity(known));
+pub(crate) fn page(known: &Capacity, page: Page) -> String {
+    let mut text = page.paragraph("", &capacity(known));
     for sentence in &known.gave_way {
-        text.push_str(&paragraph("  - ", sentence));
+        text.push_str(&page.paragraph("  - ", sentence));
     }
     let header = [
         head(known),
@@ -98,7 +98,7 @@ pub(crate) fn page(known: &Capacity) -> String {
             .collect()
     });
     text.push('\n');
-    text.push_str(&table(&header, &[1], rows));
+    text.push_str(&page.table(&header, &[1], &[], 2, rows));
     text
 }
 
@@ -204,6 +204,6 @@ mod tests {
     fn the_page_has_the_course_of_latency() {
         let known = known(CapacityAnswer::Found, LoadDimension::Rate, Some(8_000.0), Some(9_000.0));
         let line = capacity_line(&known, Duration::from_secs(508));
-        insta::assert_snapshot!(format!("{}\n{line}", page(&known)));
+        insta::assert_snapshot!(format!("{}\n{line}", page(&known, Page::default())));
     }
 }

@@ -1,7 +1,7 @@
 //! Experiments: which there are, and what one would do.
 
 use crate::figures::{bytes, count, counted, duration, pacing};
-use crate::table::{facts, paragraph, table};
+use crate::table::{Page, table};
 use dyno_analysis::room;
 use dyno_archive::plan::{
     Address, Data, Factor, FurtherServer, LuaScript, Order, Plan, Resolved, Stage, State, Workload, shown_parameter,
@@ -72,21 +72,21 @@ const MOST_NUMBERS: usize = 12;
 /// What a campaign would do, for `--dry-run`. `target` and `archive` say where, without passwords; `storage` is how the
 /// database of a cell keeps data.
 #[must_use]
-pub fn plan(plan: &Plan, target: &str, archive: &str, storage: &dyn Fn(&Resolved) -> Storage) -> String {
+pub fn plan(plan: &Plan, target: &str, archive: &str, storage: &dyn Fn(&Resolved) -> Storage, page: Page) -> String {
     let Some(first) = plan.cells.first().map(|cell| &cell.experiment) else {
         return String::new();
     };
     let size = first.size.map_or_else(String::new, |size| format!(" ({size})"));
     let mut text = format!("{}{size}: {}\n", first.name, first.title);
-    text.push_str(&paragraph("", &first.question));
+    text.push_str(&page.paragraph("", &first.question));
     text.push('\n');
-    text.push_str(&table(&[], &[0, 1, 2], work(plan, first, target, archive)));
+    text.push_str(&page.table(&[], &[0, 1, 2], &[], 1, work(plan, first, target, archive)));
     if !plan.factors.is_empty() {
         text.push('\n');
-        text.push_str(&cells(plan));
+        text.push_str(&cells(plan, page));
     }
     text.push('\n');
-    text.push_str(&facts(expected(plan, storage)));
+    text.push_str(&page.facts(expected(plan, storage)));
     text
 }
 
@@ -346,7 +346,7 @@ fn alternatives(texts: impl Iterator<Item = String>) -> String {
 }
 
 /// The cells, each with its time and the numbers of its runs in the order of the campaign.
-fn cells(plan: &Plan) -> String {
+fn cells(plan: &Plan, page: Page) -> String {
     let names: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
     let header = [names.as_slice(), &["each run", "runs"]].concat();
     let rows = plan.cells.iter().take(MOST_CELLS).map(|cell| {
@@ -363,7 +363,7 @@ fn cells(plan: &Plan) -> String {
         row
     });
     let texts: Vec<usize> = (0..header.len()).collect();
-    let mut text = table(&header, &texts, rows);
+    let mut text = page.table(&header, &texts, &[], 1, rows);
     if plan.cells.len() > MOST_CELLS {
         text.push_str(&format!(
             "  … and {} more cells\n",
@@ -516,7 +516,7 @@ mod tests {
             .unwrap()
             .plan(Size::Small, &set, Some(repetitions), 7, 2)
             .unwrap();
-        let text = super::plan(&plan, "embedded", "archive", &storage);
+        let text = super::plan(&plan, "embedded", "archive", &storage, Page::default());
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         text
     }
@@ -557,7 +557,7 @@ mod tests {
             .unwrap()
             .plan(Size::Full, &[], None, 7, 2)
             .unwrap();
-        let text = super::plan(&plan, "embedded", "archive", &storage);
+        let text = super::plan(&plan, "embedded", "archive", &storage, Page::default());
         let told: Vec<_> = text.lines().skip_while(|line| !line.contains("workload")).collect();
         assert_snapshot!(told[..told.len() - 50].join("\n"));
     }

@@ -1,7 +1,7 @@
 //! What people see: one document of what an archive says, in any form, and lists and progress as plain text.
 //!
-//! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what
-//! is longer than that by nature, such as a folder's path, may exceed the width.
+//! Text is as wide as its [`Page`], needs no colour to be understood, and every figure carries its unit. Only what is
+//! longer than that by nature, such as a folder's path, may exceed the width.
 
 mod answer;
 mod campaign;
@@ -18,6 +18,7 @@ mod export;
 pub mod figures;
 #[cfg(test)]
 mod fixture;
+mod found;
 mod growth;
 mod heaviest;
 pub mod html;
@@ -43,10 +44,12 @@ pub use examination::examination;
 pub use experiments::{Listed, experiments, plan};
 pub use export::{Export, ExportKind};
 pub use figures::duration;
+pub use found::campaign_json;
 pub use kept::{KeptRow, kept};
 pub use list::{Filter, ListedCampaign, campaigns, runs};
 pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
-pub use progress::{finished_run, progress_line, upcoming_line};
+pub use progress::{finished_run, progress_line, run_words, upcoming_line};
 pub use standing::servers;
+pub use table::Page;
 pub use terminal::{campaign, comparison, overview, plans, run};

@@ -1,41 +1,66 @@
 //! The one line that is shown while a run goes on.
 
 use crate::figures::{count, duration, ms, rate};
+use crate::table::Page;
 use dyno_analysis::progress::{Live, LiveLatency};
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr;
+
+/// What an animation beside the line takes.
+const SPINNER: usize = 2;
+
+/// So much is left free for the time that is left, so that what is shown does not change with it.
+const TIME: usize = 16;
+
+/// The percentiles that are shown, p50, p95 and p99: as many as there is room for.
+const SHOWN: [&[usize]; 4] = [&[0, 1, 2], &[0, 2], &[2], &[]];
 
 /// The line, without a line break. Its parts keep their places from one line to the next.
 #[must_use]
-pub fn live_line(live: &Live) -> String {
-    let left = live.left.map_or_else(String::new, |left| {
-        let whole = Duration::from_secs(left.as_secs_f64().ceil() as u64);
-        format!("   {} left", duration(whole))
+pub fn live_line(live: &Live, page: Page) -> String {
+    let left = live
+        .left
+        .map_or_else(String::new, |left| format!("{} left", whole(left)));
+    with_room_for(live, "", &left, page)
+}
+
+/// The line with what stands before and behind it, and with what there is room for between them.
+pub(crate) fn with_room_for(live: &Live, before: &str, time: &str, page: Page) -> String {
+    let lines = SHOWN.map(|shown| format!("{before}{}", line(live, shown)));
+    let room = page.columns().saturating_sub(SPINNER + time.width().max(TIME) + 2);
+    let fitting = lines.iter().find(|line| line.width() <= room);
+    let line = fitting.or(lines.last()).map_or("", String::as_str);
+    format!("{line}  {time}").trim_end().to_owned()
+}
+
+/// A duration in whole seconds that have begun.
+pub(crate) fn whole(time: Duration) -> String {
+    duration(Duration::from_secs(time.as_secs_f64().ceil() as u64))
+}
+
+fn line(live: &Live, shown: &[usize]) -> String {
+    let latencies = live.latencies.iter().filter(|_| !shown.is_empty());
+    let latencies = latencies.map(|latency| match live.latencies.len() {
+        1 => format!("  {}", percentiles(latency, shown)),
+        _ => format!("  {} {}", latency.workload, percentiles(latency, shown)),
     });
-    let latencies: Vec<String> = live
-        .latencies
-        .iter()
-        .map(|latency| match live.latencies.len() {
-            1 => percentiles(latency),
-            _ => format!("{} {}", latency.workload, percentiles(latency)),
-        })
-        .collect();
     format!(
-        "{:<7} {:>9} tps   {}   {} {}{left}",
+        "{:<7} {:>9} tps{}  {} {}",
         live.phase,
         rate(live.tps),
-        latencies.join("   "),
+        latencies.collect::<String>(),
         count(live.errors),
         if live.errors == 1 { "error" } else { "errors" },
     )
 }
 
-fn percentiles(latency: &LiveLatency) -> String {
-    let shown = match latency.percentiles_us {
-        Some(percentiles_us) => percentiles_us.map(ms),
-        None => [const { String::new() }; 3].map(|_| "-".to_owned()),
+fn percentiles(latency: &LiveLatency, shown: &[usize]) -> String {
+    const NAMES: [&str; 3] = ["p50", "p95", "p99"];
+    let value = |place: &usize| {
+        let percentile = latency.percentiles_us.map(|percentiles_us| percentiles_us[*place]);
+        format!("{} {:>6}", NAMES[*place], ms(percentile))
     };
-    let [p50, p95, p99] = shown;
-    format!("p50 {p50:>6}  p95 {p95:>6}  p99 {p99:>6} ms")
+    shown.iter().map(value).collect::<Vec<_>>().join("  ") + " ms"
 }
 
 #[cfg(test)]
@@ -56,8 +81,21 @@ mod tests {
             errors: 0,
             left: Some(Duration::from_millis(11_200)),
         };
-        insta::assert_snapshot!(live_line(&live), @"measure    12,346 tps   p50 0.6123  p95  1.034  p99    1.8 \
-            ms   0 errors   12 s left");
+        let wide = Page::new(100);
+        insta::assert_snapshot!(live_line(&live, wide), @"
+        measure    12,346 tps  p50 0.6123  p95  1.034  p99    1.8 ms  0 errors  12 s left
+        ");
+        // A terminal of the usual size has no room for all, however long is left.
+        insta::assert_snapshot!(live_line(&live, Page::default()), @"
+        measure    12,346 tps  p50 0.6123  p99    1.8 ms  0 errors  12 s left
+        ");
+        let long = Live {
+            left: Some(Duration::from_secs(5_999)),
+            ..live.clone()
+        };
+        insta::assert_snapshot!(live_line(&long, Page::default()), @"
+        measure    12,346 tps  p50 0.6123  p99    1.8 ms  0 errors  1 h 39 min left
+        ");
         let several = Live {
             latencies: vec![
                 latency("update", Some([612.3, 1_034.5, 1_800.0])),
@@ -65,8 +103,10 @@ mod tests {
             ],
             ..live.clone()
         };
-        insta::assert_snapshot!(live_line(&several), @"measure    12,346 tps   update p50 0.6123  p95  1.034  \
-            p99    1.8 ms   ingest p50  12.35  p95  98.77  p99  4,370 ms   0 errors   12 s left");
+        insta::assert_snapshot!(live_line(&several, Page::new(120)), @"
+        measure    12,346 tps  update p50 0.6123  p99    1.8 ms  ingest p50  12.35  p99  4,370 ms  0 errors  12 s left
+        ");
+        insta::assert_snapshot!(live_line(&several, Page::default()), @"measure    12,346 tps  0 errors  12 s left");
         let stalled = Live {
             phase: "warmup".to_owned(),
             tps: 0.0,
@@ -74,7 +114,8 @@ mod tests {
             errors: 1,
             ..live
         };
-        insta::assert_snapshot!(live_line(&stalled), @"warmup          0 tps   p50      -  p95      -  p99      - \
-            ms   1 error   12 s left");
+        insta::assert_snapshot!(live_line(&stalled, wide), @"
+        warmup          0 tps  p50      -  p95      -  p99      - ms  1 error  12 s left
+        ");
     }
 }

@@ -4,14 +4,14 @@ use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
 use crate::capacity;
 use crate::completion;
-use crate::figures::{counted, duration};
-use crate::live::live_line;
+use crate::figures::counted;
+use crate::live::{whole, with_room_for};
+use crate::table::Page;
 use crate::terminal::finished;
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::summary::Summary;
 use dyno_archive::{Capacity, RunState};
-use std::time::Duration;
 
 /// The line that announces a run of several.
 #[must_use]
@@ -20,29 +20,35 @@ pub fn upcoming_line(run: &Upcoming) -> String {
         .lasts
         .zip(run.afterwards)
         .map(|(lasts, after)| lasts.saturating_add(after));
-    let left = left.map_or_else(String::new, |left| {
-        format!("; about {} left in total", duration(whole_seconds(left)))
-    });
-    format!("Run {} of {}{}{left}", run.planned.number, run.of, cell(&run.planned))
+    let left = left.map_or_else(String::new, |left| format!("; about {} left in total", whole(left)));
+    format!("Run {} of {}: {}{left}", run.planned.number, run.of, cell(&run.planned))
+}
+
+/// Which run of several it is, and its cell, before what is said of it in one line.
+#[must_use]
+pub fn run_words(run: &Upcoming) -> String {
+    format!("{}/{} {}", run.planned.number, run.of, cell(&run.planned))
 }
 
 /// The line that is shown while one of several runs goes on, without a line break.
 #[must_use]
-pub fn progress_line(live: &Live, run: &Upcoming) -> String {
+pub fn progress_line(live: &Live, run: &Upcoming, page: Page) -> String {
     let in_all = live
         .left
         .zip(run.afterwards)
         .map(|(left, after)| left.saturating_add(after));
-    let in_all = in_all.map_or_else(String::new, |left| {
-        format!(", {} in all", duration(whole_seconds(left)))
-    });
-    format!("{}/{} {}{in_all}", run.planned.number, run.of, live_line(live))
+    let time = match (live.left, in_all) {
+        (Some(left), Some(in_all)) => format!("{} of {} left", whole(left), whole(in_all)),
+        (Some(left), None) => format!("{} left", whole(left)),
+        (None, _) => String::new(),
+    };
+    let before = format!("{}/{} ", run.planned.number, run.of);
+    with_room_for(live, &before, &time, page)
 }
 
-/// What came of a run: its summary if it is alone or a repetition of the same, else the figures that matter, and
-/// where everything else is.
+/// What came of a run: its summary if it is alone, else a line with the figures that matter.
 #[must_use]
-pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
+pub fn finished_run(run: &FinishedRun, of: Option<usize>, page: Page) -> String {
     let folder = run.folder.display();
     let saved = match run.archive_error() {
         Some(_) => "Saved in part",
@@ -51,40 +57,42 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
     let kept = format!("{saved} in {folder} ({})", run.state);
     if let Some(known) = run.folder.parent().and_then(Capacity::read) {
         let failure = run.failure.as_ref().map_or_else(String::new, |why| format!("{why}\n"));
-        return format!("\n{}\n{failure}{kept}", capacity::page(&known));
+        return format!("\n{}\n{failure}{kept}", capacity::page(&known, page));
     }
-    let in_full = of.is_none() || run.planned.cell.is_empty();
-    match finished(run, of.is_none()).filter(|_| in_full) {
-        Some(text) => format!("\n{text}\n{kept}"),
-        None => {
-            let of = of.map_or_else(String::new, |of| format!(" of {of}"));
-            let figures = run
-                .summary
-                .as_ref()
-                .filter(|_| run.state != RunState::Failed)
-                .map(figures_in_short);
-            let said = figures
-                .into_iter()
-                .chain(run.failure.clone())
-                .collect::<Vec<_>>()
-                .join("; ");
-            format!(
-                "Run {}{of} ({}){}: {said}\n{saved} in {folder}",
-                run.planned.number,
-                run.state,
-                cell(&run.planned)
-            )
+    let Some(of) = of else {
+        return match finished(run, page) {
+            Some(text) => format!("\n{text}\n{kept}"),
+            None => {
+                let why = run.failure.as_ref().map_or_else(String::new, |why| format!("{why}\n"));
+                format!("{why}{kept}")
+            }
+        };
+    };
+    let figures = run.summary.as_ref().filter(|_| run.state != RunState::Failed);
+    let figures = figures.map(figures_in_short).unwrap_or_default();
+    let number = run.planned.number;
+    let first = format!("Run {number:>0$} of {of}", of.to_string().len());
+    let line = match run.state {
+        RunState::Complete => format!("{first} {figures}  {}", cell(&run.planned)),
+        state => {
+            let why = run.failure.as_deref().unwrap_or(figures.trim());
+            format!("{first} ({state}): {}: {why}", cell(&run.planned))
         }
+    };
+    let line = page.wrapped(&line);
+    match run.archive_error() {
+        Some(_) => format!("{line}\n{saved} in {folder}"),
+        None => line,
     }
 }
 
-/// The figures that matter, in one line.
+/// The figures that matter, those of the same kind below each other from line to line.
 fn figures_in_short(summary: &Summary) -> String {
     let errors: u64 = summary.workloads.iter().map(|workload| workload.errors).sum();
-    let p99 = p99_words(summary).map_or_else(String::new, |p99| format!(", p99 {p99}"));
+    let p99 = p99_words(summary).map_or_else(String::new, |p99| format!("  p99 {p99:>9}"));
     let figures = completion::figures_in_short(&summary.workloads);
-    let figures = figures.unwrap_or_else(|| format!("{} tps", tps_words(summary)));
-    format!("{figures}{p99}, {}", counted(errors, "error"))
+    let figures = figures.unwrap_or_else(|| format!("{} TPS", tps_words(summary)));
+    format!("{figures:>13}{p99}  {}", counted(errors, "error"))
 }
 
 /// The levels and the repetition of a run.
@@ -92,19 +100,16 @@ fn cell(planned: &PlannedRun) -> String {
     let levels = planned.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));
     let repetition =
         (planned.repetition > 1 || planned.cell.is_empty()).then(|| format!("repetition {}", planned.repetition));
-    let parts: Vec<String> = levels.chain(repetition).collect();
-    format!(": {}", parts.join(", "))
-}
-
-fn whole_seconds(duration: Duration) -> Duration {
-    Duration::from_secs(duration.as_secs_f64().ceil() as u64)
+    levels.chain(repetition).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::update;
     use dyno_analysis::progress::LiveLatency;
     use insta::assert_snapshot;
+    use std::time::Duration;
 
     fn planned(cell: &[(&str, &str)], repetition: usize) -> PlannedRun {
         let levels = cell
@@ -128,8 +133,9 @@ mod tests {
 
     #[test]
     fn a_run_is_announced_with_its_levels() {
-        assert_snapshot!(upcoming_line(&upcoming()), @"Run 3 of 40: clients = 16, fsync = on, repetition 2; about \
-            12 min 1 s left in total");
+        assert_snapshot!(upcoming_line(&upcoming()), @"
+        Run 3 of 40: clients = 16, fsync = on, repetition 2; about 12 min 1 s left in total
+        ");
         let endless = Upcoming {
             planned: planned(&[], 1),
             lasts: None,
@@ -151,8 +157,12 @@ mod tests {
             errors: 0,
             left: Some(Duration::from_millis(11_200)),
         };
-        assert_snapshot!(progress_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50 0.6123  p95  1.034  \
-            p99    1.8 ms   0 errors   12 s left, 11 min 52 s in all");
+        assert_snapshot!(progress_line(&live, &upcoming(), Page::default()), @"
+        3/40 measure    12,346 tps  p99    1.8 ms  0 errors  12 s of 11 min 52 s left
+        ");
+        assert_snapshot!(progress_line(&live, &upcoming(), Page::new(120)), @"
+        3/40 measure    12,346 tps  p50 0.6123  p95  1.034  p99    1.8 ms  0 errors  12 s of 11 min 52 s left
+        ");
     }
 
     #[test]
@@ -165,9 +175,33 @@ mod tests {
             analysis: None,
             failure: Some("the server did not start".to_owned()),
         };
-        assert_snapshot!(finished_run(&run, Some(40)), @"
-        Run 3 of 40 (failed): clients = 16: the server did not start
-        Saved in archive/x/003-clients=16-rep1
+        assert_snapshot!(finished_run(&run, Some(40), Page::default()), @"
+        Run  3 of 40 (failed): clients = 16: the server did not start
+        ");
+    }
+
+    #[test]
+    fn runs_have_a_line_each_with_their_figures_below_each_other() {
+        let line = |number: usize, clients: &str, tps: f64| {
+            let mut summary = update();
+            summary.workloads[0].tps = tps;
+            let run = FinishedRun {
+                folder: "archive/x/003-clients=16-rep1".into(),
+                planned: PlannedRun {
+                    number,
+                    ..planned(&[("clients", clients)], 1)
+                },
+                state: RunState::Complete,
+                summary: Some(summary),
+                analysis: None,
+                failure: None,
+            };
+            finished_run(&run, Some(12), Page::default())
+        };
+        let lines = [line(3, "1", 999.5), line(12, "16", 123_456.7)];
+        assert_snapshot!(lines.join("\n"), @"
+        Run  3 of 12     999.5 TPS  p99  1.812 ms  0 errors  clients = 1
+        Run 12 of 12   123,457 TPS  p99  1.812 ms  0 errors  clients = 16
         ");
     }
 }

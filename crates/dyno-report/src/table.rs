@@ -1,76 +1,170 @@
-//! Tables: columns set apart by space alone, numbers to the right.
+//! Tables and paragraphs: columns set apart by space alone, numbers to the right, and lines that fit a page.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
+use unicode_width::UnicodeWidthStr;
 
-/// No line of text is wider than this, so that it can be pasted anywhere.
+/// How wide text is, in columns of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page(usize);
+
+/// Narrower lines would be broken so often that nobody could read them.
+const NARROWEST: usize = 50;
+/// Wider ones are not read with ease.
+const WIDEST: usize = 120;
+/// Lists, and all else that does not ask how wide it is shown, are no wider than this.
 pub(crate) const WIDTH: usize = 100;
-/// A longer word of a text may be broken.
-const WIDEST_WORD: usize = 20;
+/// Between columns.
+const GAP: usize = 2;
 /// Everything below a heading is set in by this.
 pub(crate) const INDENT: &str = "  ";
 
-/// A table as wide as a page, each line ended by a newline; a text that is too long is wrapped. A number never is:
-/// where there are too many, the table is wider. The columns whose number is in `texts` stand to the left.
-pub(crate) fn table(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    with_names(header, texts, &[], rows)
+impl Default for Page {
+    /// That of a terminal of the usual size, for text that is shown on none.
+    fn default() -> Self {
+        Self(80)
+    }
 }
 
-/// The same with the columns in `names`, whose words are not broken either, so that they can be copied whole.
-pub(crate) fn with_names(
-    header: &[&str],
-    texts: &[usize],
-    names: &[usize],
-    rows: impl IntoIterator<Item = Vec<String>>,
-) -> String {
-    arranged(ContentArrangement::Dynamic, header, texts, names, rows)
+impl Page {
+    /// A page for a terminal with so many columns.
+    #[must_use]
+    pub fn new(columns: usize) -> Self {
+        Self(columns.clamp(NARROWEST, WIDEST))
+    }
+
+    /// Its width.
+    pub(crate) fn columns(self) -> usize {
+        self.0
+    }
+
+    /// Lines with those broken between words that are wider, without the last line's end.
+    #[must_use]
+    pub fn wrapped(self, lines: &str) -> String {
+        let lines = lines.lines().map(|line| match line.width() <= self.0 {
+            true => line.to_owned(),
+            false => self.paragraph("", line).trim_end().to_owned(),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Text broken between words into lines, the first after `first` and the others set in as far.
+    pub(crate) fn paragraph(self, first: &str, text: &str) -> String {
+        paragraph_within(first, text, self.0)
+    }
+
+    /// A table, each line ended by a newline; a text that is too long is wrapped. A number never is, nor the words of
+    /// the columns in `names`, so that these can be copied whole: columns that do not fit stand below the others. The
+    /// columns whose number is in `texts` stand to the left; the first `keys` say what a row is of.
+    pub(crate) fn table(
+        self,
+        header: &[&str],
+        texts: &[usize],
+        names: &[usize],
+        keys: usize,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> String {
+        let rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let narrowest = self.narrowest(header, texts, names, &rows);
+        let parts = self.parts(&narrowest, keys);
+        let drawn = parts.iter().map(|part| {
+            let rows: Vec<Vec<String>> = rows.iter().map(|row| only(row, part)).collect();
+            let header: Vec<&str> = part.iter().filter_map(|column| header.get(*column).copied()).collect();
+            let least: Vec<usize> = part.iter().map(|column| narrowest[*column]).collect();
+            let is_text = |place: usize| texts.contains(&part[place]);
+            arranged(ContentArrangement::Dynamic, self.0, &header, &is_text, &least, &rows)
+        });
+        drawn.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Facts, one per line: name and value. A value that is too long is wrapped.
+    pub(crate) fn facts(self, facts: impl IntoIterator<Item = (&'static str, String)>) -> String {
+        let rows = facts.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
+        self.table(&[], &[0, 1], &[], 1, rows)
+    }
+
+    /// Whether all columns of such a table stand beside each other.
+    pub(crate) fn fits(self, header: &[&str], texts: &[usize], names: &[usize], rows: &[Vec<String>]) -> bool {
+        self.parts(&self.narrowest(header, texts, names, rows), 1).len() < 2
+    }
+
+    /// How narrow each column may become.
+    fn narrowest(self, header: &[&str], texts: &[usize], names: &[usize], rows: &[Vec<String>]) -> Vec<usize> {
+        let longest = self.0 / 2;
+        let words = |text: &str| text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
+        let of = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            let heading = header.get(column).map_or(0, |heading| words(heading));
+            match (texts.contains(&column), names.contains(&column)) {
+                (true, true) => cells.map(|cell| words(cell)).fold(heading, usize::max),
+                (true, false) => cells.map(|cell| words(cell)).fold(heading, usize::max).min(longest),
+                (false, _) => cells.map(|cell| cell.width()).fold(heading, usize::max),
+            }
+        };
+        let columns = rows.iter().map(Vec::len).fold(header.len(), usize::max);
+        (0..columns).map(of).collect()
+    }
+
+    /// The columns that stand beside each other: all of them, or else as many as fit behind the first `keys`.
+    fn parts(self, narrowest: &[usize], keys: usize) -> Vec<Vec<usize>> {
+        let room = self.0 - INDENT.len();
+        let keys: Vec<usize> = (0..keys.min(narrowest.len())).collect();
+        let mut parts = vec![keys.clone()];
+        for column in keys.len()..narrowest.len() {
+            let Some(part) = parts.last_mut() else { break };
+            let wide = part.iter().map(|other| narrowest[*other] + GAP).sum::<usize>() + narrowest[column];
+            if wide > room && part.len() > keys.len() {
+                parts.push([keys.as_slice(), &[column]].concat());
+            } else {
+                part.push(column);
+            }
+        }
+        parts
+    }
+}
+
+/// A table as wide as a page of lists.
+pub(crate) fn table(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    Page(WIDTH).table(header, texts, &[], 1, rows)
 }
 
 /// A table with exactly one line per row, however wide: for names that are to be copied whole.
 pub(crate) fn unbroken(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    arranged(ContentArrangement::Disabled, header, texts, &[], rows)
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let is_text = |column: usize| texts.contains(&column);
+    arranged(ContentArrangement::Disabled, WIDTH, header, &is_text, &[], &rows)
+}
+
+/// Of a row the columns in `part`.
+fn only(row: &[String], part: &[usize]) -> Vec<String> {
+    part.iter()
+        .map(|column| row.get(*column).cloned().unwrap_or_default())
+        .collect()
 }
 
 fn arranged(
     arrangement: ContentArrangement,
+    width: usize,
     header: &[&str],
-    texts: &[usize],
-    names: &[usize],
-    rows: impl IntoIterator<Item = Vec<String>>,
+    is_text: &dyn Fn(usize) -> bool,
+    narrowest: &[usize],
+    rows: &[Vec<String>],
 ) -> String {
-    let rows: Vec<Vec<String>> = rows.into_iter().collect();
-    let narrowest = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        let words = |text: &str| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-        let heading = header.get(column).map_or(0, |heading| words(heading));
-        if texts.contains(&column) {
-            let longest = cells.map(|cell| words(cell)).fold(heading, usize::max);
-            if names.contains(&column) {
-                longest
-            } else {
-                longest.min(WIDEST_WORD)
-            }
-        } else {
-            cells.map(|cell| cell.chars().count()).fold(heading, usize::max)
-        }
-    };
-    let columns = rows.iter().map(Vec::len).fold(header.len(), usize::max);
-    let narrowest: Vec<usize> = (0..columns).map(narrowest).collect();
     let mut table = Table::new();
     table
         .load_style(NOTHING)
         .set_content_arrangement(arrangement)
-        .set_width((WIDTH - INDENT.len()) as u16)
+        .set_width((width - INDENT.len()) as u16)
         .set_header(header.iter().copied())
-        .add_rows(&rows);
+        .add_rows(rows);
     for (number, column) in table.column_iter_mut().enumerate() {
-        // Two spaces between columns, none around the table.
-        let gap = if number == 0 { 0 } else { 2 };
+        // None around the table.
+        let gap = if number == 0 { 0 } else { GAP as u16 };
         column.set_padding((gap, 0));
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
-            narrowest[number] as u16 + gap,
-        )));
-        column.set_cell_alignment(if texts.contains(&number) {
+        if let Some(least) = narrowest.get(number) {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(*least as u16 + gap)));
+        }
+        column.set_cell_alignment(if is_text(number) {
             CellAlignment::Left
         } else {
             CellAlignment::Right
@@ -83,24 +177,18 @@ fn arranged(
         .collect()
 }
 
-/// Facts, one per line: name and value. A value that is too long is wrapped.
+/// Facts on a page of lists.
 pub(crate) fn facts(facts: impl IntoIterator<Item = (&'static str, String)>) -> String {
-    let rows = facts.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
-    table(&[], &[0, 1], rows)
+    Page(WIDTH).facts(facts)
 }
 
-/// Text broken between words into lines of at most [`WIDTH`], the first after `first` and the others set in as far.
-pub(crate) fn paragraph(first: &str, text: &str) -> String {
-    paragraph_within(first, text, WIDTH)
-}
-
-/// The same in lines of at most `width`.
+/// Text broken between words into lines of at most `width`, the first after `first` and the others set in as far.
 pub(crate) fn paragraph_within(first: &str, text: &str, width: usize) -> String {
-    let indent = first.chars().count();
+    let indent = first.width();
     let mut result = first.to_owned();
     let mut column = indent;
     for (number, word) in text.split_whitespace().enumerate() {
-        let length = word.chars().count();
+        let length = word.width();
         if number > 0 && column + 1 + length > width {
             result.push('\n');
             result.push_str(&" ".repeat(indent));
@@ -122,7 +210,7 @@ mod tests {
 
     #[test]
     fn long_text_is_broken_between_words() {
-        let text = paragraph("  ! ", &"word ".repeat(40));
+        let text = Page(WIDTH).paragraph("  ! ", &"word ".repeat(40));
         assert!(
             text.lines()
                 .all(|line| line.chars().count() <= WIDTH && line.trim_start().len() > 2)
@@ -150,9 +238,25 @@ mod tests {
             "rows touched",
             "ratio",
         ];
-        let text = table(&header, &[0], [row("simple"), row("extended, with preparing")]);
+        let rows = [row("simple"), row("extended, with preparing")];
+        let text = Page::default().table(&header, &[0], &[], 1, rows);
         assert_eq!(text.matches("194.4–20,000").count(), 18, "{text}");
         assert!(text.contains("cls.clients") && text.contains("cls.protocol"), "{text}");
+        // What does not fit stands below, with what the rows are of.
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+        assert_eq!(text.matches("cls.protocol").count(), 3, "{text}");
+        assert_eq!(text.matches("  simple").count(), 3, "{text}");
+    }
+
+    #[test]
+    fn a_word_is_never_broken_and_letters_may_be_wide() {
+        let word = "a-name-that-is-not-to-be-broken-anywhere";
+        let rows = [vec![word.to_owned(), format!("{word} {}", "more ".repeat(30))]];
+        let text = Page::default().table(&["name", "what"], &[0, 1], &[], 1, rows);
+        assert_eq!(text.matches(word).count(), 2, "{text}");
+        let text = Page::new(60).paragraph("- ", &"数据库 ".repeat(30));
+        assert!(text.lines().all(|line| line.width() <= 60), "{text}");
+        assert_eq!((Page::new(10), Page::new(500)), (Page(NARROWEST), Page(WIDEST)));
     }
 
     #[test]

@@ -1,24 +1,31 @@
-//! `dyno compare`: one campaign judged against another.
+//! `dyno compare`: one campaign, or several that are taken together, judged against another.
 
 use crate::cli::{CompareArguments, ComparisonFormat};
 use crate::failure::Failure;
-use crate::{look, pipeline, say, written};
-use dyno_analysis::comparison;
-use dyno_archive::{Archive, Campaign};
-use dyno_report::{self as report, Checks, Limits, document, html};
+use crate::{look, page, pipeline, say, written};
+use dyno_analysis::comparison::{self, Pool};
+use dyno_archive::Archive;
+use dyno_report::{self as report, Checks, Limits, Page, document, html, markdown};
 
 /// `dyno compare`.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let archive = Archive::new(&arguments.archive.archive);
-    let baseline = look::campaign(&archive, Some(&arguments.baseline))?;
-    let candidate = look::campaign(&archive, Some(&arguments.campaign))?;
-    let folder = |campaign: &Campaign| campaign.path.canonicalize();
-    if folder(&baseline)? == folder(&candidate)? {
-        return Err(format!("{} cannot be compared with itself; name two campaigns", baseline.name()).into());
-    }
+    let sides = [&arguments.baseline, &arguments.campaign];
+    let [baseline, candidate] = sides.map(|names| look::pooled(&archive, names));
+    let (baseline, candidate) = (baseline?, candidate?);
+    look::apart(baseline.iter().chain(&candidate))?;
+    let (baseline, candidate) = (Pool::from_iter(&baseline), Pool::from_iter(&candidate));
     let comparison = comparison::compare(&baseline, &candidate);
+    let page = match &arguments.output {
+        Some(_) => Page::default(),
+        None => page::of_results(),
+    };
     let text = match arguments.format {
-        ComparisonFormat::Text => report::comparison(&baseline, &candidate, &comparison),
+        ComparisonFormat::Text => report::comparison(&baseline, &candidate, &comparison, page),
+        ComparisonFormat::Md => {
+            let document = document::of_comparison_in_brief(&baseline, &candidate, &comparison);
+            markdown::paper(&document, |_| None)
+        }
         ComparisonFormat::Json => report::comparison_json(&comparison)?,
         ComparisonFormat::Html => html::page(&document::of_comparison(&baseline, &candidate, &comparison))?,
     };

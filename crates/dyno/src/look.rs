@@ -2,11 +2,12 @@
 
 use crate::cli::{ListArguments, Listing, ShowArguments};
 use crate::failure::Failure;
-use crate::say;
+use crate::{page, say};
 use dyno_archive::{Archive, Campaign, Run, Series};
 use dyno_lab::experiment::{self, ExperimentError};
 use dyno_report as report;
 use dyno_report::plot::Screen;
+use std::collections::HashSet;
 
 /// `dyno list`.
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
@@ -89,14 +90,24 @@ pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         .as_deref()
         .map(|wanted| run(&campaign, wanted))
         .transpose()?;
+    let page = page::of_results();
     let text = match (run, arguments.plot) {
-        (run, false) if arguments.plans => report::plans(&campaign, run),
-        (None, false) => report::campaign(&campaign),
-        (Some(run), false) => report::run(&campaign, run),
+        (run, false) if arguments.plans => report::plans(&campaign, run, page),
+        (None, false) => report::campaign(&campaign, arguments.all, page) + &where_report_is(&campaign),
+        (Some(run), false) => report::run(&campaign, run, page),
         (None, true) => report::plot::campaign(&campaign, screen())?,
         (Some(run), true) => report::plot::run(run, screen())?,
     };
     say::result(&text)
+}
+
+/// Where the report of `campaign` is, if it has one.
+fn where_report_is(campaign: &Campaign) -> String {
+    let file = crate::report::file_of(campaign);
+    match file.is_file() {
+        true => format!("The report is {}", file.display()),
+        false => String::new(),
+    }
 }
 
 /// What standard output is shown on: a terminal as wide as it is, else a page of 80 columns.
@@ -127,6 +138,33 @@ pub fn campaign(archive: &Archive, name: Option<&str>) -> Result<Campaign, Failu
             .ok_or_else(|| format!("there is no campaign in {folder}; create one with: dyno run pk-update"))?,
     };
     Ok(found)
+}
+
+/// The campaigns of these names, with commas between them, whose runs are taken together.
+pub fn pooled(archive: &Archive, names: &str) -> Result<Vec<Campaign>, Failure> {
+    // A path may have a comma in it.
+    if let Some(only) = archive.campaign(names) {
+        return Ok(vec![only]);
+    }
+    let campaigns: Result<Vec<Campaign>, Failure> = names
+        .split(',')
+        .map(|name| campaign(archive, Some(name.trim())))
+        .collect();
+    let campaigns = campaigns?;
+    apart(campaigns.iter())?;
+    Ok(campaigns)
+}
+
+/// Makes sure that none of these campaigns is named twice.
+pub fn apart<'a>(campaigns: impl Iterator<Item = &'a Campaign>) -> Result<(), Failure> {
+    let mut folders = HashSet::new();
+    for campaign in campaigns {
+        if !folders.insert(campaign.path.canonicalize()?) {
+            let name = campaign.name();
+            return Err(format!("{name} is named twice and cannot be compared with itself; name two campaigns").into());
+        }
+    }
+    Ok(())
 }
 
 /// The run of `campaign` with this number, or in the folder of this name.

@@ -4,6 +4,7 @@
 use crate::cli::OneLoadArguments;
 use crate::failure::Failure;
 use crate::run::{make, new_seed};
+use crate::terminal::Results;
 use dyno_archive::plan::Plan;
 use dyno_archive::{Archive, Campaign};
 use dyno_engine::ThreadOptions;
@@ -45,11 +46,16 @@ pub fn measure(plan: Plan, arguments: &OneLoadArguments, sampling: bool) -> (Res
         environment: &environment,
     };
     let mut folder = None;
-    let made = make(&request.archive, false, |progress, stop, emergency| {
-        let finished = run::run(&request, progress, stop, emergency)?;
-        folder = Some(finished.campaign.clone());
-        Ok(finished)
-    });
+    let made = make(
+        &request.archive,
+        false,
+        Results::Standard,
+        |progress, stop, emergency| {
+            let finished = run::run(&request, progress, stop, emergency)?;
+            folder = Some(finished.campaign.clone());
+            Ok(finished)
+        },
+    );
     let campaign = folder.and_then(|path| Archive::new(&request.archive).campaign(&path.to_string_lossy()));
     (made, campaign)
 }

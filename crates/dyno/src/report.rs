@@ -3,6 +3,7 @@
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::{look, say, series, written};
+use dyno_analysis::comparison::Pool;
 use dyno_archive::{Archive, Campaign, replace};
 use dyno_report::document::{self, model::Detail, model::Document};
 use dyno_report::{Picture, cells_csv, html, markdown, pictures};
@@ -16,45 +17,51 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     }
     let archive = Archive::new(&arguments.archive.archive);
     let campaigns = campaigns(&archive, arguments)?;
+    look::apart(campaigns.iter().flatten())?;
     let document = || document_of(&campaigns, arguments);
     let default = default_folder(&campaigns, arguments)?;
     let output = Output::new(arguments, default);
     match arguments.format {
         ReportFormat::Html => output.write("html", html::page(&document()?)?.as_bytes()),
         ReportFormat::Json => output.write("json", &serde_json::to_vec_pretty(&document()?)?),
-        ReportFormat::Csv => output.write("csv", &cells_csv(&only(campaigns, arguments)?)?),
+        ReportFormat::Csv => {
+            let campaigns = campaigns.into_iter().flatten().collect();
+            output.write("csv", &cells_csv(&only(campaigns, arguments)?)?)
+        }
         ReportFormat::Md => output.write_paper(&document()?),
         ReportFormat::Svg => output.write_pictures(&pictures(&document()?)?),
     }
 }
 
-/// Writes the report of a campaign that has just ended into its folder, and says where it is. Where that is not
-/// possible nothing that was measured is lost, so it is told and no failure.
-///
-/// # Errors
-/// Standard output cannot be written.
-pub fn of_ended(campaign: &Campaign) -> Result<(), Failure> {
+/// Writes the report of a campaign that has just ended into its folder. Where that is not possible nothing that was
+/// measured is lost, so it is told and no failure.
+pub fn of_ended(campaign: &Campaign) -> Option<PathBuf> {
     match write_ended(campaign) {
-        Ok(file) => say::result(&format!("\nThe report is {}", file.display())),
+        Ok(file) => Some(file),
         Err(why) => {
             say::aside(&format!(
                 "note: there is no report: {why}; dyno report --output FILE writes it elsewhere"
             ));
-            Ok(())
+            None
         }
     }
 }
 
 /// Writes the report of a campaign that has just ended into its folder. Gives back the file, or why there is none.
 pub fn write_ended(campaign: &Campaign) -> Result<PathBuf, String> {
-    let file = campaign.path.join("report.html");
+    let file = file_of(campaign);
     let page = html::page(&document::of_campaign(campaign, Detail::Full)).map_err(|error| error.to_string())?;
     replace(&file, page.as_bytes()).map_err(|error| error.to_string())?;
     Ok(file)
 }
 
-/// The campaigns that were named, that of the baseline among them.
-fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Campaign>, Failure> {
+/// Where the report of a campaign is written when it ends.
+pub fn file_of(campaign: &Campaign) -> PathBuf {
+    campaign.path.join("report.html")
+}
+
+/// The campaigns that were named, that of the baseline among them; those that are taken together stand together.
+fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Vec<Campaign>>, Failure> {
     let mut names: Vec<&str> = arguments.campaigns.iter().map(String::as_str).collect();
     if let Some(baseline) = arguments
         .baseline
@@ -64,8 +71,8 @@ fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Campa
         names.insert(0, baseline);
     }
     match names.as_slice() {
-        [] => Ok(vec![look::campaign(archive, None)?]),
-        names => names.iter().map(|name| look::campaign(archive, Some(name))).collect(),
+        [] => Ok(vec![vec![look::campaign(archive, None)?]]),
+        names => names.iter().map(|names| look::pooled(archive, names)).collect(),
     }
 }
 
@@ -78,8 +85,8 @@ fn only(mut campaigns: Vec<Campaign>, arguments: &ReportArguments) -> Result<Vec
     Ok(campaigns)
 }
 
-fn document_of(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<Document, Failure> {
-    if let (Some(wanted), [campaign]) = (&arguments.run, campaigns) {
+fn document_of(campaigns: &[Vec<Campaign>], arguments: &ReportArguments) -> Result<Document, Failure> {
+    if let (Some(wanted), Some(campaign)) = (&arguments.run, alone(campaigns)) {
         return Ok(document::of_run(campaign, look::run(campaign, wanted)?, Detail::Full));
     }
     let place = |baseline: &String| {
@@ -89,21 +96,25 @@ fn document_of(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<Do
             .position(|name| name == baseline)
             .unwrap_or(0)
     };
-    Ok(document::of_campaigns(
-        campaigns,
-        arguments.baseline.as_ref().map(place),
-    ))
+    let pools: Vec<Pool<'_>> = campaigns.iter().map(Pool::from_iter).collect();
+    Ok(document::of_pools(&pools, arguments.baseline.as_ref().map(place)))
+}
+
+/// The only campaign.
+fn alone(campaigns: &[Vec<Campaign>]) -> Option<&Campaign> {
+    let mut all = campaigns.iter().flatten();
+    all.next().filter(|_| all.next().is_none())
 }
 
 /// Where a report lies unless it is told: in the folder of what it is about, or of several campaigns here.
-fn default_folder(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<PathBuf, Failure> {
-    match (campaigns, &arguments.run) {
-        ([campaign], Some(wanted)) => Ok(look::run(campaign, wanted)?.path.clone()),
-        ([campaign], None) => Ok(campaign.path.clone()),
-        (_, Some(_)) => Err(Failure::SetUp(
+fn default_folder(campaigns: &[Vec<Campaign>], arguments: &ReportArguments) -> Result<PathBuf, Failure> {
+    match (alone(campaigns), &arguments.run) {
+        (Some(campaign), Some(wanted)) => Ok(look::run(campaign, wanted)?.path.clone()),
+        (Some(campaign), None) => Ok(campaign.path.clone()),
+        (None, Some(_)) => Err(Failure::SetUp(
             "--run needs exactly one campaign; name only that one".to_owned(),
         )),
-        (_, None) => Ok(PathBuf::from(".")),
+        (None, None) => Ok(PathBuf::from(".")),
     }
 }
 

@@ -4,10 +4,10 @@ use crate::announcer::Announcer;
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::live::LivePage;
-use crate::terminal::Terminal;
-use crate::{interrupt, say, series};
-use dyno_archive::Archive;
+use crate::terminal::{Results, Terminal};
+use crate::{interrupt, page, say, series};
 use dyno_archive::plan::{Address, Plan, Resolved};
+use dyno_archive::{Archive, Campaign};
 use dyno_engine::{Stop, ThreadOptions};
 use dyno_fleet::start::{Cluster, LOCAL, RAY};
 use dyno_lab::command::redacted;
@@ -24,6 +24,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
     let archive = &arguments.archive.archive;
+    let results = match arguments.json {
+        true => Results::Aside,
+        false => Results::Standard,
+    };
     if arguments.experiments.is_empty() && arguments.script.is_none() {
         let name = arguments.resume.as_ref().and_then(Option::as_deref);
         if let Some(series) = series::to_resume(archive, name)? {
@@ -37,7 +41,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             restart_command: arguments.restart_command.clone(),
             environment: &environment,
         };
-        return make(archive, arguments.live, |progress, stop, emergency| {
+        return make(archive, arguments.live, results, |progress, stop, emergency| {
             dyno_lab::run::resume(&resumption, progress, stop, emergency)
         });
     }
@@ -61,10 +65,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let target = without_secrets(target);
         let archive = archive.display().to_string();
         let storage = |cell: &Resolved| storage(cell.target.as_ref().map_or(EMBEDDED, Address::given));
-        return say::result(&report::plan(&plan, &target, &archive, &storage));
+        return say::result(&report::plan(&plan, &target, &archive, &storage, page::of_results()));
     }
     let request = request(plan, arguments, &environment);
-    make(archive, arguments.live, |progress, stop, emergency| {
+    make(archive, arguments.live, results, |progress, stop, emergency| {
         dyno_lab::run::run(&request, progress, stop, emergency)
     })
 }
@@ -161,17 +165,19 @@ pub fn completed(mut plan: Plan, arguments: &RunArguments) -> Result<Plan, Failu
     Ok(turns::ordered(plan)?)
 }
 
-/// Makes a campaign, with everybody told what becomes of it.
+/// Makes a campaign, with everybody told what becomes of it. Where `results` go aside, standard output gets what was
+/// found as JSON.
 pub fn make(
     archive: &Path,
     live: bool,
+    results: Results,
     campaign: impl FnOnce(&mut Announcer<Terminal>, &Stop, &Emergency) -> Result<Finished, RunError>,
 ) -> Result<(), Failure> {
     let stop = Stop::new();
     let emergency = Emergency::default();
     interrupt::handle(&stop, &emergency)?;
     let page = live.then(|| LivePage::open(archive)).transpose()?;
-    let mut announcer = Announcer::start(Terminal::new())?;
+    let mut announcer = Announcer::start(Terminal::new(results))?;
     let finished = campaign(&mut announcer, &stop, &emergency);
     let told = announcer.close().close();
     if let Some(page) = page {
@@ -179,13 +185,7 @@ pub fn make(
     }
     let finished = finished?;
     let told = match Archive::new(archive).campaign(&finished.campaign.to_string_lossy()) {
-        Some(campaign) => {
-            let overview = match finished.planned {
-                ..=1 => Ok(()),
-                _ => say::result(&format!("\n{}", report::overview(&campaign))),
-            };
-            told.and(overview).and(crate::report::of_ended(&campaign))
-        }
+        Some(campaign) => told.and(tell(&campaign, finished.planned, results)),
         None => told,
     };
     if finished.missing + finished.faulty == 0 {
@@ -200,6 +200,31 @@ pub fn make(
         };
     }
     Err(Failure::PartWay(unfinished(archive, &finished)))
+}
+
+/// Says what the runs of a campaign that has ended show together, and where its report is.
+fn tell(campaign: &Campaign, planned: usize, results: Results) -> Result<(), Failure> {
+    let written = crate::report::of_ended(campaign);
+    match results {
+        Results::Standard => {
+            if planned > 1 {
+                say::result(&format!("\n{}", report::overview(campaign, page::of_results())))?;
+            }
+            match written {
+                Some(file) => say::result(&format!("The report is {}", file.display())),
+                None => Ok(()),
+            }
+        }
+        Results::Aside => {
+            if planned > 1 {
+                say::aside(&format!(
+                    "\n{}",
+                    report::overview(campaign, page::of_asides()).trim_end()
+                ));
+            }
+            say::result(&report::campaign_json(campaign, written.as_deref())?)
+        }
+    }
 }
 
 /// What to say of a campaign that lacks runs, or has some that do not count.

@@ -5,7 +5,7 @@
 use crate::announcer::Announcer;
 use crate::cli::{NamedServer, ServerAction, ServerArguments, StartArguments};
 use crate::failure::Failure;
-use crate::terminal::Terminal;
+use crate::terminal::{Results, Terminal};
 use crate::{interrupt, say};
 use dyno_engine::Stop;
 use dyno_lab::experiment;
@@ -152,7 +152,7 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
         let _ = say::result(&standing.url);
         Ok(())
     };
-    let mut announcer = Announcer::start(Terminal::new())?;
+    let mut announcer = Announcer::start(Terminal::new(Results::Standard))?;
     let stood = stand(&request, &mut up, &mut announcer, &stop, &emergency);
     announcer.close().close()?;
     Ok(stood?)

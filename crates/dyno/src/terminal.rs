@@ -1,8 +1,9 @@
 //! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard
-//! output, all else to standard error.
+//! output, all else to standard error. What is worth to be kept of a run are its results; on a terminal all else is
+//! gone with the line.
 
 use crate::failure::Failure;
-use crate::say;
+use crate::{page, say};
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
 use dyno_archive::{Capacity, Versus};
 use dyno_lab::run::Progress;
@@ -19,8 +20,18 @@ const PLAIN_PERIOD: Duration = Duration::from_millis(990);
 /// The same of what is known of two variants, or of a capacity.
 const PLAIN_KNOWN: Duration = Duration::from_secs(10);
 
+/// Where results go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// To standard output.
+    Standard,
+    /// To standard error, because standard output is for something else.
+    Aside,
+}
+
 /// Shows a campaign's progress.
 pub struct Terminal {
+    results: Results,
     /// The line that changes; `None`: plain lines.
     bar: Option<ProgressBar>,
     step: String,
@@ -34,13 +45,14 @@ pub struct Terminal {
 
 impl Terminal {
     /// Finds out what standard error is.
-    pub fn new() -> Self {
+    pub fn new(results: Results) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
         Self {
+            results,
             bar,
             step: String::new(),
             run: None,
@@ -64,8 +76,17 @@ impl Terminal {
     /// A line that stays.
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(visible(text)),
+            Some(bar) => bar.println(page::of_asides().wrapped(&visible(text))),
             None => say::aside(text),
+        }
+    }
+
+    /// What is under way, with the run that it is for, if that is one of several.
+    fn message(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            let run = self.run.as_ref().map(report::run_words);
+            let text = run.map_or_else(|| text.to_owned(), |run| format!("{run}: {text}"));
+            bar.set_message(visible(&text).into_owned());
         }
     }
 
@@ -81,7 +102,7 @@ impl Terminal {
     /// What is known so far of what a load is to find out.
     fn known(&mut self, text: &str) {
         if let Some(bar) = &self.bar {
-            self.style("{spinner} {msg}");
+            self.style("{spinner} {wide_msg}");
             bar.set_message(visible(text).into_owned());
         } else if self.last_known.is_none_or(|last| last.elapsed() >= PLAIN_KNOWN) {
             self.last_known = Some(Instant::now());
@@ -100,7 +121,9 @@ impl Terminal {
 impl Progress for Terminal {
     fn begins(&mut self, run: &Upcoming) {
         if run.of > 1 {
-            self.line(&format!("\n{}", report::upcoming_line(run)));
+            if self.bar.is_none() {
+                say::aside(&format!("\n{}", report::upcoming_line(run)));
+            }
             self.run = Some(run.clone());
             self.step.clear();
         }
@@ -117,8 +140,8 @@ impl Progress for Terminal {
             Some(bar) => {
                 bar.set_length(0);
                 bar.reset_elapsed();
-                bar.set_message(visible(text).into_owned());
-                self.style("{spinner} {msg} ({elapsed})");
+                self.message(text);
+                self.style("{spinner} {elapsed:>3} {wide_msg}");
             }
             None => say::aside(text),
         }
@@ -127,7 +150,7 @@ impl Progress for Terminal {
     fn waits(&mut self) {
         const WAITING: &str = "Waiting for the server…";
         match &self.bar {
-            Some(bar) => bar.set_message(visible(&format!("{}. {WAITING}", self.step)).into_owned()),
+            Some(_) => self.message(&format!("{}. {WAITING}", self.step)),
             None => say::aside(WAITING),
         }
     }
@@ -138,7 +161,7 @@ impl Progress for Terminal {
                 bar.set_length(total);
                 bar.reset_eta();
                 self.style(&format!(
-                    "{{spinner}} {{msg}} [{{bar:30}}] {{human_pos}} of {{human_len}} {unit}, {{eta}} left"
+                    "{{spinner}} {{wide_msg}} [{{bar:10}}] {{human_pos}} of {{human_len}} {unit}, {{eta}} left"
                 ));
             }
             bar.set_position(done);
@@ -149,7 +172,10 @@ impl Progress for Terminal {
     }
 
     fn done(&mut self, result: &str) {
-        self.line(&format!("{}: {result}", self.step));
+        // What a person watched is in the archive, too.
+        if self.bar.is_none() {
+            say::aside(&format!("{}: {result}", self.step));
+        }
     }
 
     fn note(&mut self, text: &str) {
@@ -157,12 +183,13 @@ impl Progress for Terminal {
     }
 
     fn live(&mut self, live: &Live) {
+        let page = page::of_asides();
         let text = match &self.run {
-            Some(run) => report::progress_line(live, run),
-            None => report::live_line(live),
+            Some(run) => report::progress_line(live, run, page),
+            None => report::live_line(live, page),
         };
         if let Some(bar) = &self.bar {
-            self.style("{spinner} {msg}");
+            self.style("{spinner} {wide_msg}");
             bar.set_message(visible(&text).into_owned());
         } else {
             say::aside(&text);
@@ -182,8 +209,18 @@ impl Progress for Terminal {
     }
 
     fn finished(&mut self, run: &FinishedRun) {
-        let text = report::finished_run(run, self.run.as_ref().map(|run| run.of));
-        let print = || say::result(&text);
+        let of = self.run.as_ref().map(|run| run.of);
+        let text = match self.results {
+            Results::Standard => report::finished_run(run, of, page::of_results()),
+            Results::Aside => report::finished_run(run, of, page::of_asides()),
+        };
+        let print = || match self.results {
+            Results::Standard => say::result(&text),
+            Results::Aside => {
+                say::aside(text.trim_end());
+                Ok(())
+            }
+        };
         let told = match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),

@@ -358,7 +358,10 @@ fn several_campaigns_of_a_side_are_one() {
     let mixed = Pool::from_iter([&one, &other]);
     let compared = compare(&mixed, &new);
     assert!(
-        compared.cautions.iter().any(|caution| caution.contains("varies work_mem")),
+        compared
+            .cautions
+            .iter()
+            .any(|caution| caution.contains("varies work_mem")),
         "{compared:?}"
     );
 }

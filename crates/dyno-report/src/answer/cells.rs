@@ -67,7 +67,7 @@ pub(super) fn work_of(campaign: &Campaign) -> String {
 pub(super) fn answer(campaign: &Campaign) -> Option<String> {
     let record = campaign.record.as_ref().ok().filter(|record| record.cells.len() > 1)?;
     let (planned, work) = (record.cells.len(), work_of(campaign));
-    let counting: Vec<Cell> = cells(campaign).into_iter().filter(|cell| cell.runs > 0).collect();
+    let counting: Vec<Cell> = cells(&[campaign]).into_iter().filter(|cell| cell.runs > 0).collect();
     match counting.len() {
         0 => return Some(format!("There is no answer{work}, because no run is complete.")),
         1 => {

@@ -80,7 +80,7 @@ fn what_was_measured_in_turn_is_one_sentence() {
     );
     assert_eq!(
         versus_line(&open, Duration::from_secs(200), Duration::from_secs(600)),
-        "embedded:18 beside embedded:14: throughput −3 to +6 %, 95 %   6 min 40 s left at most"
+        "6 min 40 s left at most: embedded:18 beside embedded:14: throughput −3 to +6 %, 95 %"
     );
     let clients = Versus {
         factor: "clients".to_owned(),
@@ -189,7 +189,8 @@ fn of_summaries(summary: impl Fn(&str) -> dyno_archive::summary::Summary) -> (St
     let campaign = campaign(archive.path(), "[factors]\nclients = [1, 4]", |run| {
         Fate::Found(Box::new(summary(&run.cell["clients"])))
     });
-    (answer(&campaign).unwrap(), crate::terminal::overview(&campaign))
+    let shown = crate::terminal::campaign(&campaign, true, crate::table::Page::new(120));
+    (answer(&campaign).unwrap(), shown)
 }
 
 #[test]

@@ -62,7 +62,8 @@ pub fn versus_line(versus: &Versus, measured: Duration, at_most: Duration) -> St
     });
     let told: Vec<String> = told.collect();
     let left = Duration::from_secs(at_most.saturating_sub(measured).as_secs());
-    format!("{}   {} left at most", told.join("; "), duration(left))
+    // Where not all has room, it is of the last variants.
+    format!("{} left at most: {}", duration(left), told.join("; "))
 }
 
 pub(super) fn known(ratio: Ratio) -> Known {

@@ -87,6 +87,21 @@ pub(crate) struct OfWorkload {
     pub variation_percent: Option<f64>,
     /// What its schedule asked for, if it has one.
     pub schedule: Option<Schedule>,
+    /// Each script by its name, if it is a mix of several.
+    pub scripts: IndexMap<String, OfScript>,
+}
+
+/// A script of a mix in the runs of a cell. Its latency is without what it slept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfScript {
+    /// Its share of all weights was to be its share of the transactions.
+    pub weight: u64,
+    /// TPS, run by run.
+    pub tps: Vec<f64>,
+    /// Mean latency in microseconds, run by run, of those in which any transaction completed.
+    pub latency_mean_us: Vec<f64>,
+    /// The 90th percentile in microseconds, run by run, of those that have it.
+    pub response_p90_us: Vec<f64>,
 }
 
 /// A workload in a stage of the runs of a cell.
@@ -229,7 +244,7 @@ impl OfStage {
     }
 
     /// Its latency over all runs; `None` if no transaction completed.
-    fn latency(&self) -> Option<Percentiles> {
+    pub fn latency(&self) -> Option<Percentiles> {
         let figure = |of: fn(&Percentiles) -> f64| over_runs(&self.percentiles.iter().map(of).collect::<Vec<_>>());
         Some(Percentiles {
             p50_us: figure(|run| run.p50_us)?,
@@ -248,13 +263,6 @@ impl OfWorkload {
     }
 }
 
-impl Line<'_> {
-    /// The slowest and the fastest of several runs.
-    pub fn extremes(&self) -> Option<(f64, f64)> {
-        extremes(self.tps)
-    }
-}
-
 /// The least and the greatest of several; `None` of one.
 pub(crate) fn extremes(runs: &[f64]) -> Option<(f64, f64)> {
     let least = runs.iter().copied().min_by(f64::total_cmp)?;
@@ -262,7 +270,8 @@ pub(crate) fn extremes(runs: &[f64]) -> Option<(f64, f64)> {
     (runs.len() > 1).then_some((least, greatest))
 }
 
-fn variation(runs: &[f64], within_percent: Option<f64>) -> Option<f64> {
+/// The coefficient of variation in percent between runs, or if there is but one `within` it.
+pub(crate) fn variation(runs: &[f64], within_percent: Option<f64>) -> Option<f64> {
     match runs {
         [_] => within_percent,
         _ => {
@@ -310,16 +319,17 @@ pub(crate) fn tps_words(summary: &Summary) -> String {
 /// Levels as a map can be sought by.
 type Key<'a> = Vec<(&'a String, &'a String)>;
 
-/// The cells of the plan in its order, also those without a complete run.
-pub(crate) fn cells(campaign: &Campaign) -> Vec<Cell> {
+/// The cells of the plans of `campaigns`, whose runs are taken together, in their order, also those without a complete
+/// run.
+pub(crate) fn cells(campaigns: &[&Campaign]) -> Vec<Cell> {
     let mut runs: IndexMap<Key, (&Levels, Vec<&Run>)> = IndexMap::new();
-    if let Ok(record) = &campaign.record {
-        for planned in &record.runs {
-            runs.entry(planned.cell.iter().collect())
-                .or_insert((&planned.cell, Vec::new()));
-        }
+    let records = campaigns.iter().filter_map(|campaign| campaign.record.as_ref().ok());
+    for planned in records.flat_map(|record| &record.runs) {
+        runs.entry(planned.cell.iter().collect())
+            .or_insert((&planned.cell, Vec::new()));
     }
-    for run in campaign.runs.iter().filter(|run| run.state == RunState::Complete) {
+    let made = campaigns.iter().flat_map(|campaign| &campaign.runs);
+    for run in made.filter(|run| run.state == RunState::Complete) {
         if let Ok(record) = &run.record {
             let cell = runs
                 .entry(record.cell.iter().collect())
@@ -374,6 +384,13 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
                 of.tps.push(figures.tps);
                 of.variation_percent = figures.variation_percent;
                 of.percentiles.extend(Percentiles::of_stage(figures));
+            }
+            for script in workload.scripts.iter().filter(|_| workload.scripts.len() > 1) {
+                let of = of.scripts.entry(script.name.clone()).or_default();
+                of.weight = script.weight;
+                of.tps.push(script.tps);
+                of.latency_mean_us.extend(script.latency_mean_us);
+                of.response_p90_us.extend(script.response_p90_us);
             }
             of.schedule = Schedule::of(&summaries, Some(&workload.name));
             of.variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);

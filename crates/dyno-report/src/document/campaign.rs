@@ -16,6 +16,7 @@ use crate::campaign::whose::of_workload;
 use crate::campaign::{columns, knee_words, knees_by_column, ordered, rows_of};
 use crate::completion::seconds;
 use crate::figures::{Greatest, counted, decimal, one_line, rate, rounded};
+use dyno_analysis::comparison::Pool;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::{Campaign, LatencyCounts, RunState};
 use dyno_stats::Outcome;
@@ -38,31 +39,35 @@ pub(super) struct Together<'a> {
 }
 
 impl<'a> Together<'a> {
-    /// Puts `campaigns` together; `recorded` are those of their runs that were read, in any order. Of several
-    /// campaigns, which of them is a factor, and the one at `baseline` is what the others are compared with.
-    pub fn new(campaigns: &[&'a Campaign], recorded: &'a [Recorded<'a>], baseline: Option<usize>) -> Self {
-        let several = campaigns.len() > 1;
-        let names = unique_names(campaigns);
+    /// Puts campaigns together; `recorded` are those of their runs that were read, in any order. Of several pools,
+    /// which of them is a factor, and the one at `baseline` is what the others are compared with.
+    pub fn new(pools: &[Pool<'a>], recorded: &'a [Recorded<'a>], baseline: Option<usize>) -> Self {
+        let several = pools.len() > 1;
+        let names = unique_names(pools);
+        let campaigns: Vec<&'a Campaign> = pools.iter().flat_map(Pool::campaigns).copied().collect();
         let mut together = Self {
-            campaigns: campaigns.to_vec(),
+            campaigns: campaigns.clone(),
             cells: Vec::new(),
             factors: Vec::new(),
             baseline: Levels::new(),
             recorded: Vec::new(),
         };
-        for (campaign, name) in campaigns.iter().zip(&names) {
+        for (pool, name) in pools.iter().zip(&names) {
             let with_campaign = |levels: &Levels| {
                 let campaign = several.then(|| (CAMPAIGN.to_owned(), name.clone()));
                 campaign.into_iter().chain(levels.clone()).collect::<Levels>()
             };
-            together.cells.extend(cells(campaign).into_iter().map(|cell| Cell {
-                levels: with_campaign(&cell.levels),
-                ..cell
-            }));
-            for recorded in recorded
-                .iter()
-                .filter(|recorded| recorded.run.path.starts_with(&campaign.path))
-            {
+            together
+                .cells
+                .extend(cells(pool.campaigns()).into_iter().map(|cell| Cell {
+                    levels: with_campaign(&cell.levels),
+                    ..cell
+                }));
+            let is_of = |recorded: &&Recorded<'_>| {
+                let mut campaigns = pool.campaigns().iter();
+                campaigns.any(|campaign| recorded.run.path.starts_with(&campaign.path))
+            };
+            for recorded in recorded.iter().filter(is_of) {
                 let levels = recorded
                     .run
                     .record
@@ -531,29 +536,27 @@ fn alike(measures: Vec<Measure>, cells: &[Cell]) -> Vec<Vec<Measure>> {
     }
 }
 
-/// The names of campaigns, with their targets where these differ, and with a number where folders of the same name lie
-/// in different archives.
-fn unique_names(campaigns: &[&Campaign]) -> Vec<String> {
-    let target = |campaign: &Campaign| {
-        campaign
-            .record
-            .as_ref()
-            .map_or("", |record| record.target.as_str())
-            .to_owned()
-    };
-    let targets: IndexSet<String> = campaigns.iter().map(|campaign| target(campaign)).collect();
-    let mut names: Vec<String> = Vec::new();
-    for campaign in campaigns {
-        let name = campaign.name();
-        let same = campaigns[..names.len()]
+/// The names of campaigns that are beside each other, with their targets where these differ, and with a number where
+/// folders of the same name lie in different archives.
+fn unique_names(pools: &[Pool<'_>]) -> Vec<String> {
+    let target = |pool: &Pool<'_>| {
+        let records = pool
+            .campaigns()
             .iter()
-            .filter(|other| other.name() == name)
-            .count();
+            .filter_map(|campaign| campaign.record.as_ref().ok());
+        let targets: IndexSet<&str> = records.map(|record| record.target.as_str()).collect();
+        targets.into_iter().collect::<Vec<_>>().join(" and ")
+    };
+    let targets: IndexSet<String> = pools.iter().map(target).collect();
+    let mut names: Vec<String> = Vec::new();
+    for pool in pools {
+        let name = pool.name();
+        let same = pools[..names.len()].iter().filter(|other| other.name() == name).count();
         let name = match same {
             0 => name,
             _ => format!("{name} ({})", same + 1),
         };
-        names.push(match target(campaign) {
+        names.push(match target(pool) {
             target if targets.len() > 1 && !target.is_empty() => format!("{name}, {target}"),
             _ => name,
         });
@@ -573,7 +576,10 @@ mod tests {
             .each_ref()
             .map(|archive| campaign(archive.path(), "", |_| Fate::NotMade));
         let name = one.name();
-        assert_eq!(unique_names(&[&one, &other]), [name.clone(), format!("{name} (2)")]);
+        assert_eq!(
+            unique_names(&[Pool::from(&one), Pool::from(&other)]),
+            [name.clone(), format!("{name} (2)")]
+        );
         other.record.as_mut().unwrap().target = "embedded:mariadb".to_owned();
         let target = one.record.as_ref().unwrap().target.clone();
         let first = if target.is_empty() {
@@ -582,6 +588,6 @@ mod tests {
             format!("{name}, {target}")
         };
         let names = [first, format!("{name} (2), embedded:mariadb")];
-        assert_eq!(unique_names(&[&one, &other]), names);
+        assert_eq!(unique_names(&[Pool::from(&one), Pool::from(&other)]), names);
     }
 }

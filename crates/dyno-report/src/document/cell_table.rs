@@ -3,11 +3,11 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Column, Table, Value};
-use super::table::{exactly, interval_end, mark_extremes, ms, number, text, value, with_details};
+use super::table::{exactly, interval_end, latency, mark_extremes, ms, number, text, value, with_details};
 use super::table::{without_empty_columns, words};
-use crate::campaign::cells::{Cell, Factor, Levels, Line};
+use crate::campaign::cells::{Cell, Factor, Levels, Line, extremes, variation};
 use crate::campaign::kept::{follow_schedules, varied_rate};
-use crate::campaign::latencies::ALL_STAGES;
+use crate::campaign::latencies::{ALL_STAGES, Percentiles};
 use crate::campaign::level;
 use crate::campaign::ratio::{has_ratios, ratio_of};
 use crate::figures::one_line;
@@ -61,56 +61,146 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
 }
 
 /// All cells with all that was measured: a row each, or where there are several workloads a row for each of them and
-/// one for all. Of several stages each has a row, and latencies.
+/// one for all. Below a workload that is a mix each of its scripts has a row. Of several stages each has a row, and
+/// latencies.
 pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> Table {
-    let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
-    let several = cells.iter().any(|cell| cell.workloads.len() > 1);
-    let factor_column = |factor: &&Factor| Column {
-        numeric: factor.is_numeric(),
-        ..text(&factor.name)
+    let table = CellTable {
+        metrics: cells.iter().flat_map(|cell| cell.metrics.keys()).collect(),
+        named: cells.iter().any(|cell| cell.workloads.len() > 1) || cells.iter().any(is_mixed),
+        mixed: cells.iter().any(is_mixed),
+        staged: cells.iter().any(Cell::is_staged),
+        has_ratio: has_ratios(cells, baseline),
+        cells,
+        factors,
+        baseline,
     };
-    let mut columns: Vec<Column> = factors.iter().map(factor_column).collect();
-    columns.extend(several.then(|| text("workload")));
-    let staged = cells.iter().any(Cell::is_staged);
-    columns.extend(staged.then(|| text("stage")));
-    columns.extend([
-        number("runs", ""),
-        number("mean", "TPS"),
-        interval_end("lowest run", "TPS"),
-        interval_end("highest run", "TPS"),
-        number("variation", "%"),
-    ]);
-    columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| Column {
-        digits: Some(3),
-        ..number(name, "ms")
-    }));
-    columns.extend(metrics.iter().map(|name| number(&one_line(name), "")));
-    let shows_ratio = has_ratios(cells, baseline);
-    if shows_ratio {
+    table.made()
+}
+
+/// Whether a workload of the cell is a mix of scripts.
+fn is_mixed(cell: &Cell) -> bool {
+    cell.workloads.values().any(|workload| !workload.scripts.is_empty())
+}
+
+/// What stands before the name of a script below its workload; without a space, at which it might be broken.
+pub(super) const BELOW: &str = "└─";
+
+struct CellTable<'a> {
+    cells: &'a [Cell],
+    factors: &'a [&'a Factor],
+    baseline: &'a Levels,
+    metrics: IndexSet<&'a String>,
+    /// Whether rows name their workloads.
+    named: bool,
+    /// Whether workloads have scripts.
+    mixed: bool,
+    staged: bool,
+    has_ratio: bool,
+}
+
+/// What a row is of, beside the cell.
+struct Of<'a> {
+    name: String,
+    stage: Option<&'a str>,
+    weight: Option<u64>,
+    tps: &'a [f64],
+    variation_percent: Option<f64>,
+    latency_mean_us: Option<f64>,
+    response_p90_us: Option<f64>,
+    latency: Option<Percentiles>,
+    whole: bool,
+}
+
+impl CellTable<'_> {
+    fn made(&self) -> Table {
+        // Rows of the same kind are compared with each other.
+        let (mut groups, mut rows) = (Vec::new(), Vec::new());
+        for cell in self.cells {
+            for of in rows_of(cell) {
+                groups.push(format!("{}/{}", of.name, of.stage.unwrap_or_default()));
+                rows.push(self.row(cell, &of));
+            }
+        }
+        let columns = self.columns();
+        let upper = columns.len().saturating_sub(1);
+        let bounded = |row: &Vec<Value>| matches!(row.get(upper), Some(Value::Number(_)));
+        let ratio = match self.has_ratio && rows.iter().any(bounded) {
+            true => "; a ratio has its 95 % confidence interval beside it",
+            false => "",
+        };
+        let over = match self.cells.iter().any(|cell| cell.tps.len() > 1) {
+            true => " (and the lowest and the highest of them); variation is between the runs",
+            false => "; variation is between the intervals of the run",
+        };
+        let mut table = Table {
+            caption: format!("Cells: means over their complete runs{over}{ratio}"),
+            columns,
+            rows,
+        };
+        for (name, less_is_better) in [("mean", false), ("p50", true), ("p95", true), ("p99", true)] {
+            // What schedules asked for is nobody's merit.
+            let scheduled = !less_is_better && (follow_schedules(self.cells) || varied_rate(self.cells).is_some());
+            let place = table
+                .columns
+                .iter()
+                .position(|column| column.name == name && !scheduled);
+            if let Some(place) = place {
+                mark_extremes(&mut table, &groups, place, less_is_better);
+            }
+        }
+        with_details(table, &["p99.9", "max"])
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let factor_column = |factor: &&Factor| Column {
+            numeric: factor.is_numeric(),
+            ..text(&factor.name)
+        };
         let three = |column: Column| Column {
             digits: Some(3),
             ..column
         };
-        columns.push(three(number("ratio to baseline", "")));
-        columns.extend(["ratio, lower limit", "ratio, upper limit"].map(|name| three(interval_end(name, ""))));
+        let mut columns: Vec<Column> = self.factors.iter().map(factor_column).collect();
+        columns.extend(self.named.then(|| text("workload")));
+        columns.extend(self.staged.then(|| text("stage")));
+        columns.extend(self.mixed.then(|| number("weight", "")));
+        columns.extend([
+            number("runs", ""),
+            number("mean", "TPS"),
+            interval_end("lowest run", "TPS"),
+            interval_end("highest run", "TPS"),
+            number("variation", "%"),
+        ]);
+        let of_mixes = ["mean latency", "p90 response"].into_iter().filter(|_| self.mixed);
+        let latencies = of_mixes.chain(["p50", "p95", "p99", "p99.9", "max"]);
+        columns.extend(latencies.map(latency));
+        columns.extend(self.metrics.iter().map(|name| number(&one_line(name), "")));
+        if self.has_ratio {
+            columns.push(three(number("ratio to baseline", "")));
+            columns.extend(["ratio, lower limit", "ratio, upper limit"].map(|name| three(interval_end(name, ""))));
+        }
+        columns
     }
-    let row = |cell: &Cell, line: &Line<'_>| {
-        let mut row: Vec<Value> = factors
-            .iter()
-            .map(|factor| words(one_line(level(cell, factor))))
-            .collect();
-        row.extend(several.then(|| words(line.name)));
-        row.extend(staged.then(|| words(line.stage.unwrap_or(ALL_STAGES))));
-        row.push(exactly(line.tps.len() as u64));
-        let extremes = line.extremes();
+
+    fn row(&self, cell: &Cell, of: &Of<'_>) -> Vec<Value> {
+        let factors = self.factors.iter();
+        let mut row: Vec<Value> = factors.map(|factor| words(one_line(level(cell, factor)))).collect();
+        row.extend(self.named.then(|| words(of.name.as_str())));
+        row.extend(self.staged.then(|| words(of.stage.unwrap_or(ALL_STAGES))));
+        row.extend(self.mixed.then(|| of.weight.map_or(Value::Nothing(()), exactly)));
+        row.push(exactly(of.tps.len() as u64));
+        let runs = extremes(of.tps);
         let tps = [
-            over_runs(line.tps),
-            extremes.map(|(min, _)| min),
-            extremes.map(|(_, max)| max),
-            line.variation_percent,
+            over_runs(of.tps),
+            runs.map(|(min, _)| min),
+            runs.map(|(_, max)| max),
+            of.variation_percent,
         ];
         row.extend(tps.map(value));
-        let latency = line.latency.map(|latency| {
+        if self.mixed {
+            row.extend([of.latency_mean_us, of.response_p90_us].map(ms));
+        }
+        let latency = of.latency.map(|latency| {
             [
                 Some(latency.p50_us),
                 Some(latency.p95_us),
@@ -121,62 +211,50 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
         });
         row.extend(latency.map_or([const { Value::Nothing(()) }; 5], |latency| latency.map(ms)));
         // Metrics and ratios are of the cell, not of one of its workloads.
-        let whole = Some(cell).filter(|_| line.whole);
-        row.extend(
-            metrics
-                .iter()
-                .map(|name| value(whole.and_then(|cell| cell.metric(name)))),
-        );
-        if shows_ratio {
-            let ratio = whole.and_then(|cell| ratio_of(cells, baseline, cell));
+        let whole = Some(cell).filter(|_| of.whole);
+        let metrics = self.metrics.iter();
+        row.extend(metrics.map(|name| value(whole.and_then(|cell| cell.metric(name)))));
+        if self.has_ratio {
+            let ratio = whole.and_then(|cell| ratio_of(self.cells, self.baseline, cell));
             let interval = ratio.and_then(|ratio| ratio.interval);
             let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
             row.push(value(ratio.map(|ratio| ratio.value)));
             row.extend(ends.map(value));
         }
         row
-    };
-    let rows = cells.iter().flat_map(|cell| {
-        let lines = cell.lines();
-        lines.iter().map(|line| row(cell, line)).collect::<Vec<_>>()
-    });
-    let between = if cells.iter().any(|cell| cell.tps.len() > 1) {
-        "between the runs"
-    } else {
-        "between the intervals of the run"
-    };
-    let rows: Vec<Vec<Value>> = rows.collect();
-    let upper = columns.len().saturating_sub(1);
-    let bounded = |row: &Vec<Value>| matches!(row.get(upper), Some(Value::Number(_)));
-    let ratio = if shows_ratio && rows.iter().any(bounded) {
-        "; a ratio has its 95 % confidence interval beside it"
-    } else {
-        ""
-    };
-    let lowest = match between {
-        "between the runs" => " (and the lowest and the highest of them)",
-        _ => "",
-    };
-    let mut table = Table {
-        caption: format!("Cells: means over their complete runs{lowest}; variation is {between}{ratio}"),
-        columns,
-        rows,
-    };
-    let lines = cells
-        .iter()
-        .flat_map(|cell| cell.lines().into_iter().map(move |line| (cell, line)));
-    let groups = lines.map(|(_, line)| format!("{}/{}", line.name, line.stage.unwrap_or_default()));
-    let groups: Vec<String> = groups.collect();
-    for (name, less_is_better) in [("mean", false), ("p50", true), ("p95", true), ("p99", true)] {
-        // What schedules asked for is nobody's merit.
-        let scheduled = !less_is_better && (follow_schedules(cells) || varied_rate(cells).is_some());
-        let place = table
-            .columns
-            .iter()
-            .position(|column| column.name == name && !scheduled);
-        if let Some(place) = place {
-            mark_extremes(&mut table, &groups, place, less_is_better);
-        }
     }
-    with_details(table, &["p99.9", "max"])
+}
+
+/// The rows of a cell: its lines, and below a workload its scripts.
+fn rows_of(cell: &Cell) -> Vec<Of<'_>> {
+    let lines = cell.lines().into_iter();
+    lines.flat_map(|line| rows_of_line(cell, line)).collect()
+}
+
+fn rows_of_line<'a>(cell: &'a Cell, line: Line<'a>) -> Vec<Of<'a>> {
+    let workload = cell.workloads.get(line.name).filter(|_| line.stage.is_none());
+    let scripts = workload.into_iter().flat_map(|workload| &workload.scripts);
+    let scripts = scripts.map(|(name, script)| Of {
+        name: format!("{BELOW}{}", one_line(name)),
+        stage: None,
+        weight: Some(script.weight),
+        tps: &script.tps,
+        variation_percent: variation(&script.tps, None),
+        latency_mean_us: over_runs(&script.latency_mean_us),
+        response_p90_us: over_runs(&script.response_p90_us),
+        latency: None,
+        whole: false,
+    });
+    let whole = Of {
+        name: line.name.to_owned(),
+        stage: line.stage,
+        weight: None,
+        tps: line.tps,
+        variation_percent: line.variation_percent,
+        latency_mean_us: workload.and_then(|workload| Some(workload.latency()?.mean_us)),
+        response_p90_us: None,
+        latency: line.latency,
+        whole: line.whole,
+    };
+    std::iter::once(whole).chain(scripts).collect()
 }

@@ -11,24 +11,29 @@ use super::table::{Cells, time_table};
 use crate::answer::answer_of_comparison;
 use crate::compare::{conclusion, named, overall, ratio, verdict};
 use crate::figures::{one_line, rate, time};
-use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, WorkloadComparison};
+use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Pool, WorkloadComparison};
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::Pacing;
-use dyno_archive::{Campaign, LatencyCounts, Run, is_measured};
+use dyno_archive::{LatencyCounts, Run, is_measured};
 
 /// Of more measures only the verdict on all together is a headline.
 const MOST_HEADLINES: usize = 8;
 
 /// The report that judges `candidate` against `baseline`, as `comparison` does.
 #[must_use]
-pub fn of_comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Comparison) -> Document {
-    let mut document = in_brief(baseline, candidate, comparison);
+pub fn of_comparison<'a>(
+    baseline: impl Into<Pool<'a>>,
+    candidate: impl Into<Pool<'a>>,
+    comparison: &Comparison,
+) -> Document {
+    let (baseline, candidate) = (baseline.into(), candidate.into());
+    let mut document = in_brief(&baseline, &candidate, comparison);
     let shared = comparison.workloads().count();
     let chapters = document.sections.iter_mut().flat_map(|section| &mut section.sections);
     for ((_, workload), chapter) in comparison.workloads().zip(chapters) {
         let sides = [
-            Side::new(baseline, &workload.baseline_runs),
-            Side::new(candidate, &workload.candidate_runs),
+            Side::new(&baseline, &workload.baseline_runs),
+            Side::new(&candidate, &workload.candidate_runs),
         ];
         let figures = [
             throughput(&chapter.id, &chapter.title, &workload.name, &sides, shared),
@@ -41,7 +46,13 @@ pub fn of_comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Com
 
 /// The same without anything over time, and without distributions.
 #[must_use]
-pub fn in_brief(baseline: &Campaign, candidate: &Campaign, comparison: &Comparison) -> Document {
+pub fn in_brief<'a>(
+    baseline: impl Into<Pool<'a>>,
+    candidate: impl Into<Pool<'a>>,
+    comparison: &Comparison,
+) -> Document {
+    let (baseline, candidate) = (baseline.into(), candidate.into());
+    let campaigns = [baseline.campaigns(), candidate.campaigns()].concat();
     Document {
         title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
         answer: Some(answer_of_comparison(comparison)),
@@ -51,7 +62,7 @@ pub fn in_brief(baseline: &Campaign, candidate: &Campaign, comparison: &Comparis
             title: "Comparison".to_owned(),
             ..section("compared", comparison)
         }],
-        ..super::document(&[baseline, candidate])
+        ..super::document(&campaigns)
     }
 }
 
@@ -126,10 +137,10 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(campaign: &'a Campaign, names: &[String]) -> Self {
+    fn new(pool: &Pool<'a>, names: &[String]) -> Self {
         Self {
-            name: campaign.name(),
-            runs: campaign.runs.iter().filter(|run| names.contains(&run.name())).collect(),
+            name: pool.name(),
+            runs: pool.runs().filter(|run| names.contains(&pool.name_of(run))).collect(),
         }
     }
 

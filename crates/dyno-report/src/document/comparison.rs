@@ -1,8 +1,8 @@
 //! The chapter of a report that compares one campaign with another.
 
-use super::model::{BarSeries, Bars, Block, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
+use super::model::{BarSeries, Bars, Block, Column, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
 use super::parts::{self, list, paragraph};
-use super::table::{facts, number, text, words};
+use super::table::{facts, interval_end, number, text, words};
 use crate::compare::{change, excerpts, loss, named, p_value, pacing, ratio, unmatched, verdict};
 use crate::figures::{counted, one_line, rounded};
 use dyno_analysis::comparison::{
@@ -37,7 +37,7 @@ pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
         blocks.push(Block::Figure(ratios(id, comparison, &measured)));
         blocks.push(Block::Figure(throughput(id, comparison, &measured)));
         blocks.push(paragraph(
-            "Each table: means over runs, their ratio, its 95 % confidence interval (from, to), and the verdict on B.",
+            "Each table: means over runs, their ratio with its 95 % confidence interval, and the verdict on B.",
         ));
     }
     let unknown = |verdict: &Verdict| matches!(verdict, Verdict::CannotTellYet { more_runs: Some(_) });
@@ -208,7 +208,13 @@ fn results(workload: &WorkloadComparison) -> Table {
         ]
     };
     let mut columns = vec![text("measure")];
-    columns.extend(["A", "B", "ratio", "from", "to"].map(|name| number(name, "")));
+    let three = |column: Column| Column {
+        digits: Some(3),
+        ..column
+    };
+    columns.extend(["A", "B"].map(|name| number(name, "")));
+    columns.push(three(number("ratio", "")));
+    columns.extend(["from", "to"].map(|name| three(interval_end(name, ""))));
     columns.extend(["p", "verdict on B"].map(text));
     Table {
         caption: String::new(),

@@ -157,6 +157,7 @@ fn over_time(recorded: &Recorded, hosts: &[LoadHost]) -> Option<super::model::Fi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Page;
     use crate::terminal;
     use dyno_archive::{ClockComparison, HostGap};
 
@@ -243,7 +244,7 @@ mod tests {
             }),
             ..LoadHost::default()
         };
-        insta::assert_snapshot!(terminal::table(&clocks(&[host])), @r"
+        insta::assert_snapshot!(terminal::table(&clocks(&[host]), Page::default()), @r"
         Clocks of the load hosts (ms):
           load host  began late by  clock known to  drift  time of day ahead
           a                  3.297           0.015  0.001                -64

@@ -146,6 +146,7 @@ mod tests {
     use super::*;
     use crate::campaign::cells::factor;
     use crate::campaign::knees_by_column;
+    use crate::table::Page;
     use crate::terminal;
     use insta::assert_snapshot;
 
@@ -187,7 +188,7 @@ mod tests {
         let rows = rows_of(&refs).unwrap();
         let columns = columns(&refs, rows);
         let knees = |rows: &Factor, columns: &[Column]| knees_by_column(&cells, rows, columns).concat();
-        assert_snapshot!(terminal::table(&tables(&cells, rows, &columns)[0]), @r"
+        assert_snapshot!(terminal::table(&tables(&cells, rows, &columns)[0], Page::default()), @r"
           TPS: clients \ workload, profile  ro, 32 GB  ro, 200 GB  rw, 32 GB  rw, 200 GB
           1                                     1,000       1,000        100         100
           4                                     4,000           -        200         200

@@ -1,6 +1,6 @@
 //! Reports: what an archive says, as a document that any form can be written from.
 //!
-//! [`of_run`], [`of_campaign`] and [`of_campaigns`] read the archive and judge nothing anew: figures, steady state,
+//! [`of_run`], [`of_campaign`] and [`of_pools`] read the archive and judge nothing anew: figures, steady state,
 //! causes and warnings are those of the run's own files. What is over time is made by builders that take rows one by
 //! one ([`Throughput`], [`Latency`], [`Counters`], [`Waits`], [`Annotations`]), so that the page of a run that is going
 //! on draws the same figures.
@@ -65,7 +65,7 @@ use crate::compare::{conclusion, overall};
 use crate::figures::one_line;
 use campaign::Together;
 use cautions::Cautions;
-use dyno_analysis::comparison::compare;
+use dyno_analysis::comparison::{Pool, compare};
 use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
@@ -181,20 +181,28 @@ pub fn of_campaign(campaign: &Campaign, detail: Detail) -> Document {
     let planned = campaign.record.as_ref().map_or(1, |record| record.runs.len());
     match campaign.runs.as_slice() {
         [only] if planned < 2 => of_run(campaign, only, detail),
-        _ => together(&[campaign], None, detail),
+        _ => together(&[campaign.into()], None, detail),
     }
 }
 
 /// The report of several campaigns side by side. The one at `baseline` is what the others are compared with.
 #[must_use]
 pub fn of_campaigns(campaigns: &[Campaign], baseline: Option<usize>) -> Document {
-    match campaigns {
-        [only] => of_campaign(only, Detail::Full),
-        _ => together(&campaigns.iter().collect::<Vec<_>>(), baseline, Detail::Full),
+    of_pools(&campaigns.iter().map(Pool::from).collect::<Vec<_>>(), baseline)
+}
+
+/// The same of campaigns some of which are taken together.
+#[must_use]
+pub fn of_pools(pools: &[Pool<'_>], baseline: Option<usize>) -> Document {
+    match pools {
+        [pool] if pool.campaigns().len() == 1 => of_campaign(pool.campaigns()[0], Detail::Full),
+        _ => together(pools, baseline, Detail::Full),
     }
 }
 
-fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) -> Document {
+fn together(pools: &[Pool<'_>], baseline: Option<usize>, detail: Detail) -> Document {
+    let campaigns: Vec<&Campaign> = pools.iter().flat_map(Pool::campaigns).copied().collect();
+    let campaigns = campaigns.as_slice();
     let runs: Vec<&Run> = campaigns.iter().flat_map(|campaign| &campaign.runs).collect();
     let (shown, others) = match detail {
         Detail::Brief => (Vec::new(), runs.clone()),
@@ -215,7 +223,7 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         cautions.run(run, &name_among(campaigns, run), warnings(&figures, analysis));
     }
     let of_all = cautions.of_campaigns();
-    let all = Together::new(campaigns, &recorded, baseline);
+    let all = Together::new(pools, &recorded, baseline);
     let mut document = document(campaigns);
     if let [campaign] = campaigns {
         document.answer = answer(campaign);
@@ -241,10 +249,10 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         document.headlines.clear();
         document.sections.insert(0, versus::section_of(&versus, campaign));
     }
-    if let Some(base) = baseline.and_then(|baseline| campaigns.get(baseline)) {
-        for campaign in campaigns.iter().filter(|campaign| campaign.path != base.path) {
-            let comparison = compare(base, campaign);
-            if campaigns.len() == 2 {
+    if let Some((place, base)) = baseline.and_then(|baseline| Some((baseline, pools.get(baseline)?))) {
+        for (_, pool) in pools.iter().enumerate().filter(|(other, _)| *other != place) {
+            let comparison = compare(base, pool);
+            if pools.len() == 2 {
                 document.answer = Some(answer_of_comparison(&comparison));
             }
             let mut section = comparison::section(&comparison::id_among_others(&comparison), &comparison);

@@ -6,6 +6,7 @@ use super::sweep::{ASKED, MEASURED};
 use super::{of_campaign, of_campaigns, of_comparison};
 use crate::campaign::cells::number;
 use crate::figures::{figure, ms, rate, time};
+use crate::table::Page;
 use dyno_analysis::comparison::compare;
 use dyno_analysis::summary::{over_runs, summary_of};
 use dyno_archive::summary::Latency;
@@ -356,7 +357,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
     assert!(told > 40, "{told}");
 
     // In the terminal: each workload of each cell and run, and nothing that is mixed.
-    let show = crate::terminal::campaign(&one);
+    let show = crate::terminal::campaign(&one, true, Page::new(120));
     let list = crate::list::runs(&both);
     let figures = truth.figures.clone();
     let p99 =
@@ -381,7 +382,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
             .split_whitespace()
             .last()
             .unwrap()
-            .replace(',', "")
+            .replace([',', '*', '!'], "")
             .parse()
             .unwrap();
         let third = 10_f64.powf(p99.log10().floor() - 2.0);
@@ -392,7 +393,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
             "{shown} has more than three digits"
         );
     }
-    let comparison = crate::terminal::comparison(&one, &other, &comparison);
+    let comparison = crate::terminal::comparison(&one, &other, &comparison, Page::default());
     assert!(comparison.contains(&p99("2", "update")), "{comparison}");
     let csv = String::from_utf8(crate::cells_csv::cells_csv(std::slice::from_ref(&one)).unwrap()).unwrap();
     assert_eq!(truth.csv(&one.name(), &csv), 4 * (PERCENTILES.len() + 1));

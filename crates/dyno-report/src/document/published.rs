@@ -147,8 +147,9 @@ mod tests {
     use super::*;
     use crate::document::model::Document;
     use crate::markdown::paper;
+    use crate::table::Page;
+    use crate::terminal::campaign as text;
     use crate::terminal::campaign_tests::{Fate, campaign};
-    use crate::terminal::overview;
 
     const END: &str = "[factors]\nclients = [1, 8]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \
                        \"listed\"\n[[published]]\nlevels = { clients = 8 }\nmeasure = \"tps\"\nvalue = 8_000\n\
@@ -172,7 +173,7 @@ mod tests {
         };
         insta::assert_snapshot!(paper(&document, |_| None));
         // A short document leaves out what has no counterpart, and says so.
-        let shown = overview(&campaign);
+        let shown = text(&campaign, true, Page::default());
         assert!(shown.contains("beside 1 of 2 published figures;"), "{shown}");
         // Of a run there is what belongs to its cell.
         let of_run = |number: usize| of(&[&campaign], Some(&campaign.runs[number]), Detail::Full);

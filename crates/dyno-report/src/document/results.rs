@@ -1,9 +1,10 @@
 //! The figures of a run as tables.
 
+use super::cell_table::BELOW;
 use super::latency::OVER_STAGES;
 use super::model::{Block, Table, Value};
-use super::parts::{paragraph, table};
-use super::table::{exactly, facts, ms, number, text, value, with_details, words};
+use super::parts::{self, paragraph};
+use super::table::{self, exactly, facts, ms, number, text, value, with_details, words};
 use crate::completion::end_words;
 use crate::figures::{count, counted, decimal, figure, one_line, percent, rate, time};
 use crate::growth::largest;
@@ -35,7 +36,7 @@ pub(super) fn blocks(summary: &Summary, of_server: &Words, by_server: Vec<Table>
         costs(summary),
     ];
     let tables = std::iter::once(first).chain(by_server).chain(tables);
-    loads.chain(tables.filter_map(table)).collect()
+    loads.chain(tables.filter_map(parts::table)).collect()
 }
 
 /// Who made the load, and for how long.
@@ -152,10 +153,10 @@ pub(super) fn latencies(latency: Option<&Latency>) -> [Value; 8] {
 
 fn latency(summary: &Summary) -> Table {
     let lag = summary.workloads.iter().any(|workload| workload.lag.is_some());
-    let columns = LATENCY_COLUMNS.map(|name| number(name, "ms"));
+    let columns = LATENCY_COLUMNS.map(table::latency);
     let mut columns: Vec<_> = std::iter::once(text("workload")).chain(columns).collect();
     if lag {
-        columns.extend([number("mean lag", "ms"), number("maximum lag", "ms")]);
+        columns.extend(["mean lag", "maximum lag"].map(table::latency));
     }
     let known = |workload: &&WorkloadSummary| workload.latency.is_some() || workload.lag.is_some();
     let rows = summary.workloads.iter().filter(known).map(|workload| {
@@ -220,58 +221,74 @@ fn stages(summary: &Summary) -> Table {
             number("throughput", "TPS"),
             number("asked", "TPS"),
             number("variation", "%"),
-            number("p50", "ms"),
-            number("p95", "ms"),
-            number("p99", "ms"),
+            table::latency("p50"),
+            table::latency("p95"),
+            table::latency("p99"),
         ],
         rows: rows.collect(),
     }
 }
 
+/// What is counted of a workload and of its scripts.
+type Counted = (&'static str, fn(&ScriptSummary) -> u64);
+
+const COUNTED: [Counted; 3] = [
+    ("failed", |script| {
+        script.serialization_failures + script.deadlock_failures + script.other_failures
+    }),
+    ("retried", |script| script.retried),
+    ("skipped", |script| script.skipped),
+];
+
+/// Each workload that is a mix, and below it its scripts.
 fn scripts(summary: &Summary) -> Table {
-    let failed =
-        |script: &ScriptSummary| script.serialization_failures + script.deadlock_failures + script.other_failures;
-    type Count<'a> = (&'static str, &'a dyn Fn(&ScriptSummary) -> u64);
-    let counts: [Count; 3] = [
-        ("failed", &failed),
-        ("retried", &|script| script.retried),
-        ("skipped", &|script| script.skipped),
-    ];
-    let all = || summary.workloads.iter().flat_map(|workload| &workload.scripts);
-    let never = counts
+    let mixes = || {
+        let workloads = summary.workloads.iter();
+        workloads.filter(|workload| !workload.scripts.is_empty())
+    };
+    let all = || mixes().flat_map(|workload| &workload.scripts);
+    let never = COUNTED
         .iter()
         .filter(|(_, count)| all().all(|script| count(script) == 0));
     let details: Vec<&str> = never.map(|(name, _)| *name).chain(["stddev"]).collect();
-    let rows = summary.workloads.iter().flat_map(|workload| {
-        workload.scripts.iter().map(move |script| {
-            vec![
-                words(workload.name.as_str()),
-                words(one_line(&script.name)),
+    let rows = mixes().flat_map(|workload| {
+        let latency = workload.latency.as_ref();
+        let whole = [
+            words(workload.name.as_str()),
+            Value::Nothing(()),
+            exactly(workload.transactions),
+            value(workload.tps),
+            ms(latency.map(|latency| latency.mean_us)),
+            ms(latency.map(|latency| latency.stddev_us)),
+            Value::Nothing(()),
+        ];
+        let counts = COUNTED.map(|(_, count)| exactly(workload.scripts.iter().map(count).sum()));
+        let scripts = workload.scripts.iter().map(|script| {
+            let figures = [
+                words(format!("{BELOW}{}", one_line(&script.name))),
                 exactly(script.weight),
                 exactly(script.transactions),
                 value(script.tps),
                 ms(script.latency_mean_us),
                 ms(script.latency_stddev_us),
-                exactly(failed(script)),
-                exactly(script.retried),
-                exactly(script.skipped),
-            ]
-        })
+                ms(script.response_p90_us),
+            ];
+            let counts = COUNTED.map(|(_, count)| exactly(count(script)));
+            figures.into_iter().chain(counts).collect()
+        });
+        std::iter::once(whole.into_iter().chain(counts).collect()).chain(scripts)
     });
+    let mut columns = vec![
+        text("workload"),
+        number("weight", ""),
+        number("transactions", ""),
+        number("throughput", "TPS"),
+    ];
+    columns.extend(["mean latency", "stddev", "p90 response"].map(table::latency));
+    columns.extend(COUNTED.map(|(name, _)| number(name, "")));
     let table = Table {
         caption: "Scripts of a mix".to_owned(),
-        columns: vec![
-            text("workload"),
-            text("script"),
-            number("weight", ""),
-            number("transactions", ""),
-            number("throughput", "TPS"),
-            number("mean latency", "ms"),
-            number("stddev", "ms"),
-            number("failed", ""),
-            number("retried", ""),
-            number("skipped", ""),
-        ],
+        columns,
         rows: rows.collect(),
     };
     with_details(table, &details)

@@ -2,7 +2,7 @@
 
 use super::model::{BarSeries, Bars, Column, Detail, Figure, FigureData, Section, Table, Value};
 use super::parts::{figure, in_answer, in_full, paragraph, section, table};
-use super::table::{number, text, words};
+use super::table::{interval_end, number, text, words};
 use crate::answer::{by_size, matters, name};
 use crate::figures::one_line;
 use dyno_archive::{Effect, Measure, Ratio, Screen, ScreenedFactor, ScreenedPair};
@@ -26,17 +26,15 @@ pub(super) fn with_runs(screen: &Screen, sections: Vec<Section>) -> Vec<Section>
 
 /// The effects, and each pair.
 fn section_of(screen: &Screen) -> Section {
-    let blocks = figure(chart(screen))
-        .into_iter()
-        .chain(table(effects(screen)))
-        .chain([paragraph(HOW)]);
+    let blocks = figure(chart(screen)).into_iter().chain(table(effects(screen)));
     let mut effects = in_answer(section("screen", "Factors", blocks.collect()));
     let pairs = in_full(section(
         "screen-pairs",
         "Pairs",
         table(pairs(screen)).into_iter().collect(),
     ));
-    effects.sections.push(pairs);
+    let how = section("screen-how", "How it was measured", vec![paragraph(HOW)]);
+    effects.sections.extend([pairs, how]);
     effects
 }
 
@@ -56,8 +54,8 @@ fn effects(screen: &Screen) -> Table {
         text("from"),
         text("to"),
         number(name(screen.measure), "%"),
-        number("at least", "%"),
-        number("at most", "%"),
+        interval_end("at least", "%"),
+        interval_end("at most", "%"),
         text("matters"),
     ];
     for measure in others() {
@@ -167,6 +165,7 @@ mod tests {
     use super::*;
     use crate::answer::screen_tests::screen;
     use crate::document::model::{Block, Document};
+    use crate::table::Page;
     use crate::terminal::text;
 
     #[test]
@@ -181,16 +180,17 @@ mod tests {
         };
         assert_eq!(bars.categories, ["b: off → on", "a: off → on"]);
         assert_eq!(bars.series[0].low, [Some(-24.0), Some(-1.0)]);
-        insta::assert_snapshot!(text(&Document {
+        let document = Document {
             sections: vec![section],
             ..Document::default()
-        }));
+        };
+        insta::assert_snapshot!(text(&document, Page::default()));
     }
 
     #[test]
     fn as_long_as_pairs_are_missing_there_are_no_effects() {
         let section = section_of(&screen(&[("a", 1.02, 0.99, 1.05), ("b", 0.8, 0.76, 0.84)], 3));
-        assert_eq!(section.blocks.len(), 1, "{section:?}");
+        assert_eq!(section.blocks.len(), 0, "{section:?}");
         assert_eq!(section.sections[0].blocks.len(), 1);
     }
 }

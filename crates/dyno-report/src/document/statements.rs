@@ -3,7 +3,7 @@
 use super::latency::OVER_STAGES;
 use super::model::{Table, Value};
 use super::results::{LATENCY_COLUMNS, latencies};
-use super::table::{exactly, number, text, value, words};
+use super::table::{exactly, latency, number, text, value, words};
 use crate::figures::one_line;
 use crate::heaviest::heaviest;
 use dyno_archive::Run;
@@ -45,7 +45,7 @@ pub(super) fn of_clients(summary: &Summary) -> Table {
     let note = note.map_or_else(String::new, |note| format!(": {note}"));
     let over = if summary.stages.is_empty() { "" } else { OVER_STAGES };
     let mut columns = vec![text("statement"), number("completed", "")];
-    columns.extend(LATENCY_COLUMNS.map(|name| number(name, "ms")));
+    columns.extend(LATENCY_COLUMNS.map(latency));
     columns.push(text("SQL"));
     Table {
         caption: format!("Statements as the clients saw them, in the measured time{over}{note}"),

@@ -64,6 +64,12 @@ pub(super) fn without_empty_columns(table: Table) -> Table {
     only_columns(table, &known)
 }
 
+/// The table without the columns of this name.
+pub(crate) fn without_column(table: Table, name: &str) -> Table {
+    let kept: Vec<bool> = table.columns.iter().map(|column| column.name != name).collect();
+    only_columns(table, &kept)
+}
+
 /// Of a table the columns that are `kept`.
 fn only_columns(table: Table, kept: &[bool]) -> Table {
     Table {
@@ -103,6 +109,8 @@ pub(crate) fn for_people(table: &Table) -> Table {
             if let Some(number) = row.get(place).and_then(shown) {
                 let interval = match ends.as_slice() {
                     [] => String::new(),
+                    // A dash is no good neighbour of a sign.
+                    ends if ends.iter().any(|end| end.starts_with('-')) => format!(" ({})", ends.join(" to ")),
                     ends => format!(" ({})", ends.join("–")),
                 };
                 row[place] = words(number + &interval);
@@ -189,6 +197,14 @@ pub(super) fn number(name: &str, unit: &str) -> Column {
         unit: unit.to_owned(),
         numeric: true,
         ..Column::default()
+    }
+}
+
+/// A column of latencies, which have three digits: more say nothing.
+pub(super) fn latency(name: &str) -> Column {
+    Column {
+        digits: Some(3),
+        ..number(name, "ms")
     }
 }
 

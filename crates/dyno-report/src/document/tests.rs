@@ -4,6 +4,7 @@ use super::model::{Figure, FigureData, Part, Section, Sweep, Value};
 use super::*;
 use crate::fixture::{staged, two_workloads, write_archive};
 use crate::html;
+use crate::table::Page;
 use crate::terminal::campaign_tests::{Fate, campaign};
 use dyno_archive::Archive;
 use proptest::prelude::*;
@@ -276,7 +277,7 @@ fn percentiles_of_stages_are_never_put_together() {
     );
     let everything = [
         serde_json::to_string(&document).unwrap(),
-        crate::terminal::campaign(&campaign),
+        crate::terminal::campaign(&campaign, true, Page::default()),
         crate::list::runs(&[campaign]),
     ];
     // The fixture's p99 over both stages.
@@ -310,7 +311,7 @@ fn what_is_asked_for_is_in_no_ratio() {
     );
     // One of 1,000 with 993.8 that were asked for.
     assert!(!serde_json::to_string(&document).unwrap().contains("1993.8"));
-    assert!(!crate::terminal::campaign(&campaign).contains("1,994"));
+    assert!(!crate::terminal::campaign(&campaign, true, Page::default()).contains("1,994"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::model::{Figure, FigureData, Lane, Mark, MarkKind, Section, Series, Span, SpanKind, Table, Timeline, Value};
 use super::parts::{figure, in_answer, paragraph, section, table};
 use super::series::significant;
-use super::table::{number, text, words};
+use super::table::{interval_end, number, text, words};
 use crate::answer::{change as signed, name, names};
 use dyno_archive::{Block, Campaign, Versus, Way};
 
@@ -49,8 +49,11 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
     });
     let several = (!versus.further.is_empty()).then(|| paragraph(SEVERAL));
     let notes = versus.notes.iter().map(paragraph);
-    let blocks = each.chain(notes).chain([paragraph(how(campaign))]).chain(several);
-    in_answer(section("versus", "Verdict", blocks.collect()))
+    let how = std::iter::once(paragraph(how(campaign))).chain(several);
+    Section {
+        sections: vec![section("versus-how", "How it was measured", how.collect())],
+        ..in_answer(section("versus", "Verdict", each.chain(notes).collect()))
+    }
 }
 
 /// What intervals of several variants are.
@@ -66,8 +69,8 @@ fn ratios(versus: &Versus, [baseline, candidate]: &[String; 2]) -> Table {
     let columns = vec![
         text("measure"),
         number("change", "%"),
-        number("at least", "%"),
-        number("at most", "%"),
+        interval_end("at least", "%"),
+        interval_end("at most", "%"),
     ];
     Table {
         caption: format!("{candidate} beside {baseline}"),

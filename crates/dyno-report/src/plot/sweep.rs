@@ -21,7 +21,7 @@ const TICKS: usize = 4;
 
 /// Draws `campaign`; see [`super::campaign`].
 pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, String> {
-    let cells = cells(campaign);
+    let cells = cells(&[campaign]);
     let factors = factors([campaign], &cells);
     let varied: Vec<&Factor> = factors.iter().filter(|factor| factor.levels.len() > 1).collect();
     let over = varied

@@ -5,6 +5,7 @@ use super::axis::Axis;
 use super::chart::{Chart, Curve, Row, draw};
 use crate::document::in_short;
 use crate::figures::{counted, one_line};
+use crate::table::Page;
 use crate::terminal::headlines;
 use dyno_analysis::summary::is_complete;
 use dyno_archive::plan::WARMUP;
@@ -64,7 +65,7 @@ pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
     let mut text = format!("{} ({})\n\n", run.name(), run.state);
     text.push_str(&draw(&charts, x, unit, &rows, screen));
     text.push('\n');
-    text.push_str(&headlines(&results));
+    text.push_str(&headlines(&results, Page::new(screen.width)));
     Ok(text)
 }
 

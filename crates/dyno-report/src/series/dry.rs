@@ -1,7 +1,7 @@
 //! What a series would do, for `--dry-run`.
 
 use crate::figures::{counted, duration};
-use crate::table::{INDENT, paragraph, table};
+use crate::table::{INDENT, WIDTH, paragraph_within, table};
 use dyno_archive::plan::Plan;
 use indexmap::IndexMap;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub fn dry_run(name: &str, members: &[(&str, &str, Result<&Plan, &str>)], notes:
             true => "all".to_owned(),
             false => experiments.join(", "),
         };
-        text.push_str(&paragraph(INDENT, &format!("{line}: {whose}")));
+        text.push_str(&paragraph_within(INDENT, &format!("{line}: {whose}"), WIDTH));
     }
     let left_out = members.iter().filter_map(|(experiment, _, plan)| match plan {
         Err(why) => Some(format!("{experiment} is left out: {why}")),
@@ -61,7 +61,8 @@ pub fn dry_run(name: &str, members: &[(&str, &str, Result<&Plan, &str>)], notes:
     if !all.is_empty() {
         text.push('\n');
     }
-    all.iter().for_each(|note| text.push_str(&paragraph("note: ", note)));
+    all.iter()
+        .for_each(|note| text.push_str(&paragraph_within("note: ", note, WIDTH)));
     text
 }
 

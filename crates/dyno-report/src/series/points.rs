@@ -51,7 +51,7 @@ pub(super) fn points(campaign: &Campaign) -> Vec<Point> {
     let Ok(record) = &campaign.record else {
         return Vec::new();
     };
-    let mut cells = cells(campaign);
+    let mut cells = cells(&[campaign]);
     // Runs are made in an order that was drawn; the page has that of the file.
     cells.sort_by_key(|cell| record.cells.iter().position(|planned| planned.levels == cell.levels));
     cells.iter().flat_map(|cell| of_cell(campaign, record, cell)).collect()

@@ -1,7 +1,8 @@
 //! Campaigns as people see them.
 
-use super::overview;
-use crate::fixture::{two_workloads, update};
+use super::{campaign as text, overview};
+use crate::fixture::{scripts, two_workloads, update};
+use crate::table::Page;
 use dyno_archive::analysis::{Analysis, Cause, Dip, Steady};
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::{StageSummary, StageWorkload, Summary, Total, WorkloadFacts};
@@ -73,6 +74,23 @@ pub(crate) fn campaign(archive: &Path, end: &str, fate: impl Fn(&PlannedRun) -> 
     Archive::new(archive).campaign(&path).unwrap()
 }
 
+/// What is said when a campaign has ended, and everything.
+fn shown(campaign: &Campaign) -> String {
+    let [ended, all] = [
+        overview(campaign, Page::default()),
+        text(campaign, true, Page::default()),
+    ];
+    assert_narrow(&ended);
+    assert_narrow(&all);
+    format!("{ended}\n==== all\n\n{all}")
+}
+
+/// Nothing is wider than a terminal of the usual size.
+pub(super) fn assert_narrow(text: &str) {
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
 fn with_tps(tps: f64) -> Summary {
     let mut summary = update();
     summary.workloads[0].tps = tps;
@@ -87,7 +105,7 @@ fn one_factor_with_its_knee_and_the_ratio_to_the_baseline() {
     let campaign = campaign(archive.path(), end, |run| {
         Fate::Complete([1_000.0, 3_600.0, 9_900.0, 10_000.0][run.number - 1])
     });
-    assert_snapshot!(overview(&campaign));
+    assert_snapshot!(shown(&campaign));
 }
 
 #[test]
@@ -100,7 +118,7 @@ fn two_factors_with_runs_that_do_not_count() {
         3 => Fate::Incomplete,
         _ => Fate::NotMade,
     });
-    assert_snapshot!(overview(&campaign));
+    assert_snapshot!(shown(&campaign));
 }
 
 #[test]
@@ -172,6 +190,21 @@ fn a_run_with_all_that_there_can_be_to_say() {
         ..Analysis::default()
     })
     .unwrap();
-    let text = super::run(&campaign, &kept).replace(&archive.path().display().to_string(), "archive");
+    let text = super::run(&campaign, &kept, Page::default()).replace(&archive.path().display().to_string(), "archive");
     assert_snapshot!(text);
+}
+
+#[test]
+fn four_runs_of_a_mix_are_a_screenful() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 4]\n[plan]\nrepetitions = 2\norder = \"listed\"\nbaseline = { clients = 1 }\n";
+    let campaign = campaign(archive.path(), end, |run| {
+        let mut summary = scripts();
+        summary.workloads[0].tps *= run.number as f64;
+        Fate::Found(Box::new(summary))
+    });
+    let screen = text(&campaign, false, Page::default());
+    assert_narrow(&screen);
+    assert!(screen.lines().count() <= 40, "{screen}");
+    assert_snapshot!(screen);
 }

@@ -1,10 +1,11 @@
 //! Comparisons as people see them.
 
-use super::campaign_tests::{Fate, campaign};
+use super::campaign_tests::{Fate, assert_narrow, campaign};
 use super::comparison;
 use crate::answer::answer_of_comparison;
 use crate::compare::losses;
 use crate::fixture::{two_workloads, update};
+use crate::table::Page;
 use crate::{Checks, Limits};
 use dyno_analysis::comparison::compare;
 use dyno_archive::Campaign;
@@ -33,9 +34,8 @@ fn repeated(archive: &Path, times: usize, end: &str, tps: f64, p99_us: f64) -> C
 }
 
 fn text(baseline: &Campaign, candidate: &Campaign) -> String {
-    let text = comparison(baseline, candidate, &compare(baseline, candidate));
-    let width = text.lines().map(|line| line.chars().count()).max();
-    assert!(width <= Some(100), "{text}");
+    let text = comparison(baseline, candidate, &compare(baseline, candidate), Page::default());
+    assert_narrow(&text);
     text
 }
 

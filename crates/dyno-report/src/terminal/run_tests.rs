@@ -6,7 +6,7 @@ use super::text;
 use crate::document::model::Detail;
 use crate::document::{of_campaign, of_finished};
 use crate::fixture::{scripts, two_workloads, update, write_archive};
-use crate::table::WIDTH;
+use crate::table::Page;
 use dyno_archive::analysis::{Analysis, Cause, Dip, Steady};
 use dyno_archive::plan::When;
 use dyno_archive::summary::{Summary, Warning};
@@ -17,7 +17,8 @@ use insta::assert_snapshot;
 fn shown(found: Summary, analysis: Option<Analysis>) -> String {
     let archive = tempfile::tempdir().unwrap();
     let campaign = campaign(archive.path(), "", |_| Fate::Found(Box::new(found.clone())));
-    text(&of_finished(None, &campaign.runs[0], found.clone(), analysis))
+    let document = of_finished(None, &campaign.runs[0], found.clone(), analysis);
+    text(&document, Page::default())
 }
 
 #[test]
@@ -30,7 +31,10 @@ fn a_brief_document_is_a_full_one_without_its_details() {
     });
     for archive in &archives {
         for campaign in Archive::new(archive.path()).campaigns().unwrap() {
-            let [brief, full] = [Detail::Brief, Detail::Full].map(|detail| text(&of_campaign(&campaign, detail)));
+            let [brief, full] = [Detail::Brief, Detail::Full].map(|detail| {
+                let document = of_campaign(&campaign, detail);
+                text(&document, Page::default())
+            });
             assert_eq!(brief, full);
         }
     }
@@ -69,7 +73,8 @@ fn a_run_that_is_alone_shows_what_it_was_asked_and_what_was_published() {
     )
     .unwrap();
     let [alone, among_others] = [Some(&campaign), None]
-        .map(|campaign_alone| text(&of_finished(campaign_alone, &campaign.runs[0], update(), None)));
+        .map(|campaign_alone| of_finished(campaign_alone, &campaign.runs[0], update(), None))
+        .map(|document| text(&document, Page::default()));
     for words in ["all-rows", "largest, after the load", "nine", "8,765"] {
         assert!(
             alone.contains(words) && !among_others.contains(words),
@@ -128,7 +133,7 @@ fn nothing_is_wider_than_a_page() {
         }
     }
     let text = summary(&wide);
-    let too_wide: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+    let too_wide: Vec<_> = text.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(too_wide.is_empty(), "{too_wide:#?}");
     assert!(text.lines().all(|line| line == line.trim_end()));
 }
@@ -207,7 +212,10 @@ fn complete_failed_and_killed_runs() {
     let folder = tempfile::tempdir().unwrap();
     write_archive(folder.path());
     let campaigns = Archive::new(folder.path()).campaigns().unwrap();
-    let text: Vec<_> = campaigns.iter().map(campaign_text).collect();
+    let text: Vec<_> = campaigns
+        .iter()
+        .map(|campaign| campaign_text(campaign, true, Page::default()))
+        .collect();
     let text = text
         .join("\n----\n\n")
         .replace(&folder.path().display().to_string(), "archive");
@@ -223,6 +231,6 @@ fn a_run_of_which_nothing_can_be_read() {
     std::fs::write(campaign.path.join("campaign.json"), "{").unwrap();
     std::fs::write(campaign.runs[0].path.join("run.json"), "").unwrap();
     let campaign = Archive::new(folder.path()).campaigns().unwrap().remove(0);
-    let text = campaign_text(&campaign).replace(&folder.path().display().to_string(), "archive");
+    let text = campaign_text(&campaign, true, Page::default()).replace(&folder.path().display().to_string(), "archive");
     assert_snapshot!(text);
 }

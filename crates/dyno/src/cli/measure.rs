@@ -160,6 +160,11 @@ pub struct RunArguments {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Print what the campaign found as one JSON document on standard output, and all else on standard error; see
+    /// docs/formats.md
+    #[arg(long, conflicts_with = "dry_run")]
+    pub json: bool,
+
     #[command(flatten)]
     pub archive: ArchiveArgument,
 }

@@ -229,6 +229,10 @@ pub struct ShowArguments {
     /// One of its runs, by number or folder, in full [default: all runs together]
     pub run: Option<String>,
 
+    /// Show everything about several runs together that a terminal has room for, not only a screenful
+    #[arg(long, conflicts_with_all = ["plot", "plans"])]
+    pub all: bool,
+
     /// Draw the throughput of a run over time, or of a campaign over a factor whose levels are numbers
     #[arg(long)]
     pub plot: bool,
@@ -244,12 +248,13 @@ pub struct ShowArguments {
 /// What `dyno compare` is told.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// Campaign to compare with, by name or path of its folder
-    #[arg(value_name = "BASELINE")]
+    /// Campaign to compare with, by name, label, @N (the N-th newest) or path of its folder; several with commas
+    /// between them are taken together
+    #[arg(value_name = "BASELINE[,BASELINE]")]
     pub baseline: String,
 
-    /// Campaign to judge, by name or path of its folder
-    #[arg(value_name = "CAMPAIGN")]
+    /// Campaign to judge, or several, named the same way
+    #[arg(value_name = "CAMPAIGN[,CAMPAIGN]")]
     pub campaign: String,
 
     /// Exit with code 3 if anything is worse by at least this much, for example 5%
@@ -281,6 +286,8 @@ pub struct CompareArguments {
 pub enum ComparisonFormat {
     /// Tables for the terminal
     Text,
+    /// The same as Markdown, for a merge request or a blog
+    Md,
     /// All figures, as described in docs/compare.md
     Json,
     /// A page with charts that needs no network
@@ -290,16 +297,17 @@ pub enum ComparisonFormat {
 /// What `dyno report` is told.
 #[derive(Args, Debug)]
 pub struct ReportArguments {
-    /// Folders of campaigns, or series, by name or path; several are shown side by side [default: the newest campaign]
-    #[arg(value_name = "CAMPAIGN|SERIES")]
+    /// Folders of campaigns, or series, by name or path; several are shown side by side, and those with commas between
+    /// them are taken together [default: the newest campaign]
+    #[arg(value_name = "CAMPAIGN[,CAMPAIGN]|SERIES")]
     pub campaigns: Vec<String>,
 
     /// One run of the campaign, by number or folder, in full [default: all runs together]
     #[arg(long, value_name = "RUN", conflicts_with = "baseline")]
     pub run: Option<String>,
 
-    /// Campaign that the others are compared with
-    #[arg(long, value_name = "CAMPAIGN")]
+    /// Campaign that the others are compared with, or several that are taken together
+    #[arg(long, value_name = "CAMPAIGN[,CAMPAIGN]")]
     pub baseline: Option<String>,
 
     /// Form of the report

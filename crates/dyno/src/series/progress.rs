@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use crate::say;
+use crate::{page, say};
 
 /// Shows an experiment of a series while it is measured.
 pub struct Member {
@@ -76,6 +76,6 @@ impl Progress for Member {
     }
 
     fn live(&mut self, live: &Live) {
-        self.show(&live_line(live));
+        self.show(&live_line(live, page::of_asides()));
     }
 }

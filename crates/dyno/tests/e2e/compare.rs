@@ -86,14 +86,15 @@ fn better_worse_and_the_gate_for_a_pipeline() {
     let compare = |words: &str| desk.dyno(&format!("compare {words}"));
 
     let ended = compare(&format!("{old} {new}")).expect(0);
+    let last = ended.stdout.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(last.contains(" % slower than "), "{}", ended.stdout);
     assert!(
-        ended
-            .stdout
-            .starts_with(&format!("{new} is 10 % slower than {old} on update,")),
+        ended.stdout.lines().all(|line| line.chars().count() <= 80),
         "{}",
         ended.stdout
     );
     ended
+        .shows(&format!("{new} is 10 % slower than {old} on update,"))
         .shows("Verdict on B: worse")
         .shows("TPS of update, clients = 4 is 10.0 % lower");
     compare(&format!("{new} archive/{old}"))
@@ -123,6 +124,11 @@ fn better_worse_and_the_gate_for_a_pipeline() {
     );
     assert!((tps["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9, "{text}");
 
+    let paper = compare(&format!("{old} {new} --format md")).expect(0);
+    paper
+        .shows(&format!("**{new} is 10 % slower than {old} on update, clients = 4 ("))
+        .shows("| TPS | 10,000 | 9,000 |");
+
     compare(&format!("{old} {new} --format html --output compared.html")).expect(0);
     let page = std::fs::read_to_string(desk.path().join("compared.html")).unwrap();
     assert!(
@@ -131,6 +137,51 @@ fn better_worse_and_the_gate_for_a_pipeline() {
         &page[..100]
     );
     assert!(page.contains("TPS of update, clients = 4 is 10.0 % lower") && page.contains("compared-1-throughput"));
+}
+
+#[test]
+fn several_campaigns_are_one_side() {
+    let desk = Desk::new();
+    let keep_two = |tps: f64| {
+        let runs = around(tps);
+        let kept = [&runs[..3], &runs[3..]].map(|runs| keep(&desk, "clients = [4]", &[runs]));
+        kept.join(",")
+    };
+    let (old, new) = (keep_two(10_000.0), keep_two(9_000.0));
+    let [first, _] = old.split(',').collect::<Vec<_>>()[..] else {
+        panic!("{old}")
+    };
+    // Neither has enough runs by itself.
+    desk.dyno(&format!("compare {first} {}", new.split(',').next().unwrap()))
+        .expect(0)
+        .shows("Verdict on B: cannot tell yet");
+    desk.dyno(&format!("compare {old} {new}"))
+        .expect(0)
+        .shows("Verdict on B: worse")
+        .shows("5 runs of A against 5 of B");
+    let compared = desk
+        .dyno(&format!("compare {old} {new} --format json"))
+        .expect(0)
+        .stdout;
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    let side = &compared["baseline"];
+    assert_eq!(side["name"], old.replace(',', " + "));
+    assert_eq!(
+        (side["campaigns"].as_array().unwrap().len(), &side["complete_runs"]),
+        (2, &json!(5))
+    );
+    let runs = &compared["cells"][0]["workloads"][0]["baseline_runs"];
+    assert_eq!(runs[0], format!("{first}/001-clients=4-rep1"), "{runs}");
+    let report = format!("report {old} {new} --baseline {old} --format json --output -");
+    let report: Value = serde_json::from_str(&desk.dyno(&report).expect(0).stdout).unwrap();
+    let answer = report["answer"].as_str().unwrap();
+    assert!(
+        answer.contains(&format!(" is 10 % slower than {}", old.replace(',', " + "))),
+        "{answer}"
+    );
+    desk.dyno(&format!("compare {old} {first}"))
+        .expect(1)
+        .says("is named twice and cannot be compared with itself");
 }
 
 #[test]

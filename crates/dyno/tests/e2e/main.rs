@@ -27,6 +27,7 @@ mod fleet_net;
 mod fleet_ray;
 mod fleet_shares;
 mod fleet_ssh;
+mod found;
 mod frozen;
 mod installed;
 mod interrupts;

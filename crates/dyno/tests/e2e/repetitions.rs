@@ -19,7 +19,7 @@ fn later_runs_that_cannot_begin_are_kept_as_failed() {
     let ended = running.end().expect(2);
     ended
         .says("2 of 3 runs are not complete. To measure them: dyno run --resume ")
-        .shows("(complete)")
+        .shows("Run 1 of 3 ")
         .shows("Run 2 of 3 (failed): repetition 2: ");
     let states: Vec<String> = run_folders(&desk.archive()).iter().map(|run| run.state()).collect();
     assert_eq!(states, ["complete", "failed", "failed"]);

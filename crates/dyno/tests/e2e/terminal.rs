@@ -8,15 +8,15 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-/// A terminal of the usual size: the side of the screen, and what programs open.
-fn terminal() -> (File, File) {
+/// A terminal with so many columns: the side of the screen, and what programs open.
+fn terminal(columns: u16) -> (File, File) {
     let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&screen).unwrap();
     unlockpt(&screen).unwrap();
     let name = ptsname(&screen, Vec::new()).unwrap();
     let size = Winsize {
         ws_row: 24,
-        ws_col: 120,
+        ws_col: columns,
         ws_xpixel: 0,
         ws_ypixel: 0,
     };
@@ -66,7 +66,7 @@ fn nobody_elses_text_moves_the_cursor() {
         (&["run", "raise.toml", "--target", &target], "[2J"),
         (&["run", &name], "\\x1b]0;gotcha"),
     ] {
-        let (mut screen, side) = terminal();
+        let (mut screen, side) = terminal(120);
         let mut command = desk.command(words);
         command.stdout(side.try_clone().unwrap()).stderr(side);
         let (succeeded, text) = shown(command, &mut screen);
@@ -86,7 +86,7 @@ fn nobody_elses_text_moves_the_cursor() {
 fn one_line_that_changes_and_then_the_summary() {
     let (desk, database) = (Desk::new(), database("e2e_terminal"));
     desk.experiment("line.toml", "", "select 1;", "2s");
-    let (mut screen, side) = terminal();
+    let (mut screen, side) = terminal(120);
     let mut command = desk.command_on(&database.target(), ["line.toml"]);
     command
         .stdout(side.try_clone().unwrap())
@@ -108,4 +108,47 @@ fn one_line_that_changes_and_then_the_summary() {
     );
     assert!(summary <= 3, "{before}");
     assert!(text.contains("(complete)"), "{text}");
+}
+
+/// What is left on a screen: of each line what was drawn last, without what moves the cursor.
+fn left(text: &str) -> Vec<String> {
+    let lines = text.split("\r\n").map(|line| {
+        let last = line
+            .rsplit('\r')
+            .find(|part| !console::strip_ansi_codes(part).trim().is_empty());
+        console::strip_ansi_codes(last.unwrap_or_default())
+            .trim_end()
+            .to_owned()
+    });
+    lines.collect()
+}
+
+#[test]
+fn four_runs_fit_a_screen_of_80_columns() {
+    let (desk, database) = (Desk::new(), database("e2e_terminal_80"));
+    desk.experiment("four.toml", "", "select 1;", "500ms");
+    let words = ["four.toml", "--set", "clients=1,2", "--repeat", "2"];
+    let (mut screen, side) = terminal(80);
+    let mut command = desk.command_on(&database.target(), words);
+    command
+        .stdout(side.try_clone().unwrap())
+        .stderr(side)
+        .env("TERM", "xterm");
+    let (succeeded, text) = shown(command, &mut screen);
+    assert!(succeeded, "{text}");
+    let lines = left(&text);
+    let report = lines
+        .iter()
+        .rposition(|line| line.starts_with("The report is "))
+        .unwrap();
+    assert!(lines[report + 1..].iter().all(String::is_empty), "{lines:#?}");
+    assert!(lines.len() <= 41, "{lines:#?}");
+    // Only a path may be longer.
+    let wide = |line: &&String| line.chars().count() > 80 && line.contains(' ');
+    assert!(!lines[..report].iter().any(|line| wide(&line)), "{lines:#?}");
+    assert_eq!(
+        lines.iter().filter(|line| line.starts_with("Run ")).count(),
+        4,
+        "{lines:#?}"
+    );
 }

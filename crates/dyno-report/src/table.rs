@@ -48,6 +48,18 @@ impl Page {
         lines.collect::<Vec<_>>().join("\n")
     }
 
+    /// The words of a text that have room in a line of which so many columns are `taken`.
+    #[must_use]
+    pub fn begin(self, text: &str, taken: usize) -> String {
+        let room = self.0.saturating_sub(taken);
+        if text.width() <= room {
+            return text.to_owned();
+        }
+        let ends = text.match_indices(' ').map(|(end, _)| &text[..end]);
+        let begin = ends.take_while(|begin| begin.width() < room).last();
+        format!("{}…", begin.unwrap_or_default())
+    }
+
     /// Text broken between words into lines, the first after `first` and the others set in as far.
     pub(crate) fn paragraph(self, first: &str, text: &str) -> String {
         paragraph_within(first, text, self.0)
@@ -90,7 +102,8 @@ impl Page {
 
     /// How narrow each column may become.
     fn narrowest(self, header: &[&str], texts: &[usize], names: &[usize], rows: &[Vec<String>]) -> Vec<usize> {
-        let longest = self.0 / 2;
+        // A longer word, such as a path, would leave no room for anything beside it.
+        let longest = self.0 * 3 / 4;
         let words = |text: &str| text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
         let of = |column: usize| {
             let cells = rows.iter().filter_map(|row| row.get(column));
@@ -257,6 +270,11 @@ mod tests {
         let text = Page::new(60).paragraph("- ", &"数据库 ".repeat(30));
         assert!(text.lines().all(|line| line.width() <= 60), "{text}");
         assert_eq!((Page::new(10), Page::new(500)), (Page(NARROWEST), Page(WIDEST)));
+        let begin = |taken: usize| Page::new(60).begin("Waiting for the other one", taken);
+        assert_eq!(
+            [35, 36, 60].map(begin),
+            ["Waiting for the other one", "Waiting for the other…", "…"]
+        );
     }
 
     #[test]

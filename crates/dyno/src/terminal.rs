@@ -20,6 +20,9 @@ const PLAIN_PERIOD: Duration = Duration::from_millis(990);
 /// The same of what is known of two variants, or of a capacity.
 const PLAIN_KNOWN: Duration = Duration::from_secs(10);
 
+/// So much of a line take an animation, and how long a step has taken.
+const BESIDE_STEP: usize = 8;
+
 /// Where results go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
@@ -86,7 +89,7 @@ impl Terminal {
         if let Some(bar) = &self.bar {
             let run = self.run.as_ref().map(report::run_words);
             let text = run.map_or_else(|| text.to_owned(), |run| format!("{run}: {text}"));
-            bar.set_message(visible(&text).into_owned());
+            bar.set_message(page::of_asides().begin(&visible(&text), BESIDE_STEP));
         }
     }
 
@@ -103,7 +106,7 @@ impl Terminal {
     fn known(&mut self, text: &str) {
         if let Some(bar) = &self.bar {
             self.style("{spinner} {wide_msg}");
-            bar.set_message(visible(text).into_owned());
+            bar.set_message(page::of_asides().begin(&visible(text), BESIDE_STEP));
         } else if self.last_known.is_none_or(|last| last.elapsed() >= PLAIN_KNOWN) {
             self.last_known = Some(Instant::now());
             say::aside(text);

@@ -100,6 +100,8 @@ struct CellTable<'a> {
 
 /// What a row is of, beside the cell.
 struct Of<'a> {
+    /// The workload, or that of which it is a script.
+    workload: &'a str,
     name: String,
     stage: Option<&'a str>,
     weight: Option<u64>,
@@ -113,11 +115,11 @@ struct Of<'a> {
 
 impl CellTable<'_> {
     fn made(&self) -> Table {
-        // Rows of the same kind are compared with each other.
+        // Rows of the same kind are compared with each other; the scripts of one mix say nothing about those of another.
         let (mut groups, mut rows) = (Vec::new(), Vec::new());
         for cell in self.cells {
             for of in rows_of(cell) {
-                groups.push(format!("{}/{}", of.name, of.stage.unwrap_or_default()));
+                groups.push(format!("{}/{}/{}", of.workload, of.name, of.stage.unwrap_or_default()));
                 rows.push(self.row(cell, &of));
             }
         }
@@ -235,6 +237,7 @@ fn rows_of_line<'a>(cell: &'a Cell, line: Line<'a>) -> Vec<Of<'a>> {
     let workload = cell.workloads.get(line.name).filter(|_| line.stage.is_none());
     let scripts = workload.into_iter().flat_map(|workload| &workload.scripts);
     let scripts = scripts.map(|(name, script)| Of {
+        workload: line.name,
         name: format!("{BELOW}{}", one_line(name)),
         stage: None,
         weight: Some(script.weight),
@@ -246,6 +249,7 @@ fn rows_of_line<'a>(cell: &'a Cell, line: Line<'a>) -> Vec<Of<'a>> {
         whole: false,
     });
     let whole = Of {
+        workload: line.name,
         name: line.name.to_owned(),
         stage: line.stage,
         weight: None,

@@ -58,7 +58,7 @@ fn the_studies_run_on_it_and_are_reported() {
         let all = experiment.iter().chain(words).chain(more).copied();
         let ended = desk.alone_on(&oracle.target, all).expect(0);
         assert!(ended.stdout.contains("errors  none"), "{ended:?}");
-        assert!(ended.stdout.contains(statement), "{ended:?}");
+        let ended = ended.shows(statement);
         assert!(!ended.stderr.contains(SECRET), "{ended:?}");
         let counted = oracle.standin.counts().since(&before);
         let runs = run_folders(&desk.archive());
@@ -287,11 +287,9 @@ fn dips_get_the_causes_that_the_server_shows() {
         times.push((from_s, so_far_s(&run) + 3.0));
     }
     let ended = running.end().expect(0);
-    assert!(
-        ended.stdout.contains("The buffer cache was emptied before the load"),
-        "{ended:?}"
-    );
-    assert!(ended.stdout.contains("In the buffer pool KEEP"), "{ended:?}");
+    ended
+        .shows("The buffer cache was emptied before the load")
+        .shows("In the buffer pool KEEP");
     // What else goes on on this machine is not what this is about.
     for file in ["host.csv", "processes.csv"] {
         std::fs::remove_file(run.0.join(file)).unwrap();

@@ -115,7 +115,7 @@ struct Of<'a> {
 
 impl CellTable<'_> {
     fn made(&self) -> Table {
-        // Rows of the same kind are compared with each other; the scripts of one mix say nothing about those of another.
+        // Rows of the same kind are compared with each other; the scripts of one mix say nothing of those of another.
         let (mut groups, mut rows) = (Vec::new(), Vec::new());
         for cell in self.cells {
             for of in rows_of(cell) {

@@ -1,7 +1,7 @@
 //! The command lines of the documentation are such as dyno understands.
 
 use super::Cli;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use pulldown_cmark::{CodeBlockKind, Event, Parser as Markdown, Tag, TagEnd};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,6 @@ const OPERATORS: [&str; 6] = ["|", "||", "&&", "&", ";", ">"];
 
 /// How dyno may be called in the documentation.
 const CALLS: [&str; 4] = ["dyno ", "nohup dyno ", "$ dyno ", "cargo run --release -- "];
-
-/// Commands that the documentation has before dyno does.
-const AWAITED: [&str; 1] = ["new"];
 
 /// The README and the pages in `docs`.
 fn pages() -> Vec<PathBuf> {
@@ -78,18 +75,9 @@ fn calls(block: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_command_of_the_documentation_is_understood() {
     let (mut understood, mut complaints) = (0, Vec::new());
-    for name in AWAITED {
-        assert!(
-            Cli::command().find_subcommand(name).is_none(),
-            "{name} is there: await it no longer"
-        );
-    }
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         for words in blocks(&text).iter().flat_map(|block| calls(block)) {
-            if words.get(1).is_some_and(|name| AWAITED.contains(&name.as_str())) {
-                continue;
-            }
             match Cli::try_parse_from(&words) {
                 Ok(_) => understood += 1,
                 Err(error) => complaints.push(format!("{}: {}\n{error}", page.display(), words.join(" "))),

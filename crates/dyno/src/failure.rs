@@ -115,15 +115,13 @@ const VALUES: [(&str, &str); 11] = [
 fn with_hint(mut error: clap::Error, words: &[String]) -> clap::Error {
     let measures = ["run", "versus", "screen", "capacity"];
     let command = words.get(1).map(String::as_str).unwrap_or_default();
-    let Some(ContextValue::String(unknown)) = error
-        .get(ContextKind::InvalidArg)
-        .filter(|_| measures.contains(&command))
-    else {
-        return error;
-    };
-    // An option that goes only without an experiment is named with its value.
-    let unknown = unknown.split(' ').next().unwrap_or_default();
-    let Some((option, name)) = VALUES.iter().find(|(option, _)| *option == unknown) else {
+    // An option that goes only without an experiment is named beside that, with its value.
+    let named = [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| match error.get(kind) {
+        Some(ContextValue::String(argument)) => argument.split(' ').next(),
+        _ => None,
+    });
+    let is_named = |(option, _): &&(&str, &str)| named.contains(&Some(*option));
+    let Some((option, name)) = VALUES.iter().find(is_named).filter(|_| measures.contains(&command)) else {
         return error;
     };
     let place = words.iter().position(|word| word.split('=').next() == Some(option));

@@ -65,7 +65,7 @@ fn a_shell_completes_commands_and_options() {
     assert_eq!(proposed(&desk, &script, &["dyno", "run", "--rep"]), ["--repeat"]);
     assert_eq!(
         proposed(&desk, &script, &["dyno", "compare", "--format", ""]),
-        ["text", "json", "html"]
+        ["text", "md", "json", "html"]
     );
     let all = proposed(&desk, &script, &["dyno", ""]);
     assert!(all.contains(&"run".to_owned()), "{all:?}");

@@ -65,8 +65,9 @@ fn the_experiments_that_come_with_dyno_run_on_a_real_mysql() {
     for (name, words, runs) in EXPERIMENTS {
         let desk = Desk::new();
         let words = format!("{name} {SHORT} {words}");
-        let ended = desk.alone_on(&mysql.address(), words.split_whitespace()).expect(0);
-        ended.shows("innodb_log_file_size = 16MB is given to this server as innodb_redo_log_capacity = 16M");
+        desk.alone_on(&mysql.address(), words.split_whitespace()).expect(0);
+        let all = desk.dyno("show --all").expect(0);
+        all.shows("innodb_log_file_size = 16MB is given to this server as innodb_redo_log_capacity = 16M");
         let made = run_folders(&desk.archive());
         assert_eq!(made.len(), runs, "{name}");
         for run in &made {

@@ -106,12 +106,7 @@ fn try_server(
     let flag = stop.flag();
     let its = experiment.workloads.iter();
     let its = its.filter(|workload| experiment.server_of(workload) == server.name);
-    let mut scripts = Vec::new();
-    for workload in its {
-        for alone in alone(experiment, &workload.name) {
-            scripts.push(alone);
-        }
-    }
+    let scripts: Vec<_> = its.flat_map(|workload| alone(experiment, &workload.name)).collect();
     if scripts.is_empty() {
         return Ok(Vec::new());
     }

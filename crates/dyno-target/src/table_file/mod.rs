@@ -10,10 +10,10 @@ mod lines;
 mod parquet;
 mod reader;
 
+use crate::embedded::hex;
 use dyno_script::{GivenReader, GivenRows, Rows};
 use reader::{Place, RowReader, Span};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -202,10 +202,7 @@ impl Hashed {
     }
 
     fn digest(self) -> String {
-        self.hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(&self.hash.finalize())
     }
 }
 

@@ -1,13 +1,14 @@
 //! Rows of a Parquet file. It says itself how many it has, and of its groups of rows each can be read alone.
 
 use super::{Hashed, Seen, TableFile, TableFileError};
+use crate::embedded::hex;
 use dyno_script::{GivenReader, GivenRows};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
-use std::fmt::{self, Write};
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -130,14 +131,7 @@ fn text(field: &Field) -> Option<Vec<u8>> {
         Field::Null => return None,
         Field::Str(text) => text.clone().into_bytes(),
         Field::Bool(is) => if *is { "1" } else { "0" }.into(),
-        Field::Bytes(bytes) => bytes
-            .data()
-            .iter()
-            .fold("\\x".to_owned(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
-            .into_bytes(),
+        Field::Bytes(bytes) => format!("\\x{}", hex(bytes.data())).into_bytes(),
         Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => {
             field.to_json_value().to_string().into_bytes()
         }

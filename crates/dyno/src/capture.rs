@@ -19,7 +19,7 @@ pub fn capture(arguments: &CaptureArguments) -> Result<(), Failure> {
     }
     let environment = |name: &str| std::env::var(name).ok();
     let stop = Stop::new();
-    interrupt::handle_server(&stop, &Emergency::default())?;
+    interrupt::handle_unmeasured(&stop, &Emergency::default())?;
     say::aside(&format!(
         "Watching what {} executes for {}; Ctrl-C ends it earlier",
         without_secrets(&arguments.target),

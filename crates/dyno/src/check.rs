@@ -31,7 +31,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let storage = |cell: &Resolved| storage(cell.target.as_ref().map_or(EMBEDDED, Address::given));
     say::result(&report::plan(&plan, &target, "archive", &storage, page::of_results()))?;
     let (stop, emergency) = (Stop::new(), Emergency::default());
-    interrupt::handle(&stop, &emergency)?;
+    interrupt::handle_unmeasured(&stop, &emergency)?;
     let mut announcer = Announcer::start(Terminal::new(Results::Standard))?;
     let tried = try_statements(&plan, &environment, &mut announcer, &stop, &emergency);
     announcer.close().close()?;

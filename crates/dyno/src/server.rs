@@ -127,7 +127,7 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let path = folder.join(format!("{}.json", start.name));
     let (stop, emergency) = (Stop::new(), Emergency::default());
-    interrupt::handle_server(&stop, &emergency)?;
+    interrupt::handle_unmeasured(&stop, &emergency)?;
     let request = StandRequest {
         target: &target,
         name: &start.name,

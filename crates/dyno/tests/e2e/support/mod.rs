@@ -4,7 +4,7 @@ mod home;
 pub mod netns;
 mod process;
 #[allow(dead_code, reason = "other tests log in in more ways")]
-#[path = "../../../../dyno-target/tests/support/real_mysql.rs"]
+#[path = "../../../../dyno-target/tests/servers/support/real_mysql.rs"]
 pub mod real_mysql;
 mod record;
 pub mod relay;

@@ -21,6 +21,7 @@
 use crate::bootstrap::Estimate;
 use crate::judgement::CONFIDENCE;
 use statrs::function::gamma::ln_gamma;
+use std::cmp::Ordering;
 
 /// How the money on sizes is spread over λ: a normal distribution of this variance, in units of one over the squared
 /// spread of a block. Tried on traces of two equal servers: anything from a fifth of it to three times as much does
@@ -29,6 +30,13 @@ const STAKES: f64 = 0.1;
 
 /// How the money on signs is spread over their probabilities: a beta distribution with both parameters so large.
 const SIGNS: f64 = 3.0;
+
+/// Two servers that are equal may differ by so much for as long as they run: by where their memory lies, say. A smaller
+/// difference is therefore no difference of what is compared. (Of equal servers on a quiet machine, `bench/verdicts`.)
+pub const ALIKE: f64 = 0.01;
+
+/// So many of the least and of the greatest blocks are left out of the middle.
+const TRIMMED: f64 = 0.2;
 
 /// Beyond so many steps between the least and the greatest block, an end of the interval is sought by halving.
 const STEPS: usize = 256;
@@ -119,25 +127,29 @@ impl Paired {
         if !self.excludes(first - 1.0) || !self.excludes(last + 1.0) {
             return None;
         }
-        let middle = self.sum / self.blocks() as f64;
         let (low, high) = (self.end(first, last), self.end(last, first));
-        let (low, high) = (low.min(middle), high.max(middle));
         Some(Estimate {
-            value: middle.exp(),
+            value: self.middle().max(low).min(high).exp(),
             low: low.exp(),
             high: high.exp(),
         })
     }
 
-    /// What may be said of the second system if a difference of `detect` (0.03 for 3 %) or more matters. A difference
-    /// is told whatever its size, as soon as it is known to be one; one that is known to be smaller than `detect` in
-    /// either direction counts as none.
+    /// What may be said of the second system if a difference of `detect` (0.03 for 3 %) or more matters. One that is
+    /// known to be smaller than that in either direction counts as none; one that is known to be larger than what equal
+    /// systems may differ by, [`ALIKE`], is told.
     #[must_use]
     pub fn answer(&self, detect: f64) -> Answer {
-        match self.estimate() {
-            Some(Estimate { low, high, .. }) if low > 1.0 - detect && high < 1.0 / (1.0 - detect) => Answer::Same,
-            Some(Estimate { low, .. }) if low > 1.0 => Answer::Higher,
-            Some(Estimate { high, .. }) if high < 1.0 => Answer::Lower,
+        let within = |part: f64| (1.0 - part, 1.0 / (1.0 - part));
+        let (Some(Estimate { low, high, .. }), same) = (self.estimate(), within(detect)) else {
+            return Answer::Unknown;
+        };
+        if low > same.0 && high < same.1 {
+            return Answer::Same;
+        }
+        match differs(low, high) {
+            Some(Ordering::Greater) => Answer::Higher,
+            Some(Ordering::Less) => Answer::Lower,
             _ => Answer::Unknown,
         }
     }
@@ -153,8 +165,12 @@ impl Paired {
         }
         let mean = self.sum / count;
         let variance = ((self.squares - self.sum * mean) / (count - 1.0)).max(f64::MIN_POSITIVE);
-        // Told from no difference at all, or told to be nearer to it than `detect` is.
-        let margin = mean.abs().max(-(1.0 - detect).ln() - mean.abs());
+        // Told from what equal systems differ by, or told to be nearer to none than `detect` is.
+        let far = |part: f64| -(1.0 - part).ln();
+        let margin = (mean.abs() - far(ALIKE)).max(far(detect) - mean.abs());
+        if margin <= 0.0 {
+            return None;
+        }
         let told = |blocks: usize| {
             let blocks = blocks as f64;
             let squares = blocks * (variance + margin * margin);
@@ -176,12 +192,19 @@ impl Paired {
         Some(many)
     }
 
+    /// The mean of the blocks without the least and the greatest of them.
+    fn middle(&self) -> f64 {
+        let cut = (self.blocks() as f64 * TRIMMED) as usize;
+        let kept = self.sorted.get(cut..self.blocks() - cut).unwrap_or_default();
+        kept.iter().sum::<f64>() / kept.len() as f64
+    }
+
     /// The first place, on the way from one end to the other, that is not excluded.
     fn end(&self, from: f64, to: f64) -> f64 {
         let step = (to - from) / STEPS as f64;
         let Some(inside) = (0..=STEPS).find(|steps| !self.excludes(from + step * *steps as f64)) else {
             // Narrower than a step: nothing but the middle is left.
-            return self.sum / self.blocks() as f64;
+            return self.middle();
         };
         if inside == 0 {
             return from;
@@ -210,6 +233,16 @@ impl Paired {
         let signs = on_signs(below as f64, above as f64);
         let won = sizes.max(signs) + (-(sizes - signs).abs()).exp().ln_1p() - 2_f64.ln();
         won > self.won
+    }
+}
+
+/// Whether a ratio with this interval is above or below what equal systems may have; `None` if it may be either.
+#[must_use]
+pub fn differs(low: f64, high: f64) -> Option<Ordering> {
+    match (low, high) {
+        (low, _) if low > 1.0 / (1.0 - ALIKE) => Some(Ordering::Greater),
+        (_, high) if high < 1.0 - ALIKE => Some(Ordering::Less),
+        _ => None,
     }
 }
 
@@ -295,6 +328,40 @@ mod tests {
         let same = answers.iter().filter(|(answer, _)| *answer == Answer::Same).count();
         assert!(same >= 18, "{answers:?}");
         assert!(answers.iter().all(|(_, blocks)| *blocks > 30), "{answers:?}");
+    }
+
+    #[test]
+    fn a_difference_that_equal_systems_may_have_is_none() {
+        let answer = |ratio: f64, detect: f64| {
+            let mut random = Rng::with_seed(9);
+            let mut paired = Paired::new(0.01);
+            (0..400).for_each(|_| paired.add(ratio.ln() + noise(&mut random, 0.005)));
+            let estimate = paired.estimate().expect("400 blocks");
+            assert!((estimate.value / ratio - 1.0).abs() < 0.002, "{estimate:?}");
+            (paired.answer(detect), paired.blocks_for(detect).is_some())
+        };
+        assert_eq!(answer(0.995, 0.03), (Answer::Same, true));
+        assert_eq!(answer(0.995, 0.001), (Answer::Unknown, false));
+        assert_eq!(answer(0.985, 0.001), (Answer::Lower, true));
+        assert_eq!(answer(1.02, 0.001), (Answer::Higher, true));
+    }
+
+    #[test]
+    fn the_middle_is_that_of_most_blocks() {
+        let mut paired = Paired::new(0.01);
+        for block in 0..20 {
+            paired.add(if block < 2 {
+                -3.0
+            } else {
+                f64::from(block % 3 - 1) / 1_000.0
+            });
+        }
+        let estimate = paired.estimate().expect("20 blocks");
+        assert!((estimate.value - 1.0).abs() < 0.001, "{estimate:?}");
+        assert!(
+            estimate.low <= estimate.value && estimate.value <= estimate.high,
+            "{estimate:?}"
+        );
     }
 
     #[test]

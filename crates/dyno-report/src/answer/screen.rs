@@ -22,7 +22,7 @@ pub(crate) fn by_size(screen: &Screen) -> Vec<&Effect> {
 
 /// Whether it is known that a factor does something.
 pub(crate) fn matters(effect: &Effect) -> bool {
-    known(effect.ratio).differs
+    effect.ratio.low > 1.0 || effect.ratio.high < 1.0
 }
 
 /// The answer in one sentence, or why there is none.

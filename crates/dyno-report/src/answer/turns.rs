@@ -4,6 +4,7 @@ use super::cells::{Names, work_of};
 use super::{Known, Pair, interval, name};
 use crate::figures::duration;
 use dyno_archive::{Campaign, Ratio, Versus};
+use dyno_stats::differs;
 use std::time::Duration;
 
 /// What the two are called, the baseline first; `campaign` knows of servers what they call themselves.
@@ -71,7 +72,7 @@ pub(super) fn known(ratio: Ratio) -> Known {
         measure: ratio.measure,
         ratio: ratio.ratio,
         interval: Some((ratio.low, ratio.high)),
-        differs: ratio.low > 1.0 || ratio.high < 1.0,
+        differs: differs(ratio.low, ratio.high).is_some(),
     }
 }
 

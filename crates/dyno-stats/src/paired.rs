@@ -32,7 +32,8 @@ const STAKES: f64 = 0.1;
 const SIGNS: f64 = 3.0;
 
 /// Two servers that are equal may differ by so much for as long as they run: by where their memory lies, say. A smaller
-/// difference is therefore no difference of what is compared. (Of equal servers on a quiet machine, `bench/verdicts`.)
+/// difference is therefore no difference of what is compared, which may be larger by as much. (Of equal servers on a
+/// quiet machine, `bench/verdicts`.)
 pub const ALIKE: f64 = 0.01;
 
 /// So many of the least and of the greatest blocks are left out of the middle.
@@ -136,12 +137,12 @@ impl Paired {
     }
 
     /// What may be said of the second system if a difference of `detect` (0.03 for 3 %) or more matters. One that is
-    /// known to be smaller than that in either direction counts as none; one that is known to be larger than what equal
-    /// systems may differ by, [`ALIKE`], is told.
+    /// known to be smaller than that in either direction counts as none, even if equal systems would differ by
+    /// [`ALIKE`] (or by half of `detect`, if that is less); one that is known to be larger than that is told.
     #[must_use]
     pub fn answer(&self, detect: f64) -> Answer {
         let within = |part: f64| (1.0 - part, 1.0 / (1.0 - part));
-        let (Some(Estimate { low, high, .. }), same) = (self.estimate(), within(detect)) else {
+        let (Some(Estimate { low, high, .. }), same) = (self.estimate(), within(surely(detect))) else {
             return Answer::Unknown;
         };
         if low > same.0 && high < same.1 {
@@ -167,7 +168,7 @@ impl Paired {
         let variance = ((self.squares - self.sum * mean) / (count - 1.0)).max(f64::MIN_POSITIVE);
         // Told from what equal systems differ by, or told to be nearer to none than `detect` is.
         let far = |part: f64| -(1.0 - part).ln();
-        let margin = (mean.abs() - far(ALIKE)).max(far(detect) - mean.abs());
+        let margin = (mean.abs() - far(ALIKE)).max(far(surely(detect)) - mean.abs());
         if margin <= 0.0 {
             return None;
         }
@@ -234,6 +235,11 @@ impl Paired {
         let won = sizes.max(signs) + (-(sizes - signs).abs()).exp().ln_1p() - 2_f64.ln();
         won > self.won
     }
+}
+
+/// A difference as large as this, as it is measured, is surely less than `detect`.
+fn surely(detect: f64) -> f64 {
+    (detect - ALIKE).max(detect / 2.0)
 }
 
 /// Whether a ratio with this interval is above or below what equal systems may have; `None` if it may be either.

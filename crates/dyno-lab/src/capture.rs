@@ -5,31 +5,51 @@
 
 use crate::run::{Environment, RunError};
 use dyno_engine::Stop;
-use dyno_target::target::{Executed, Target, TargetError, without_secrets};
+use dyno_target::target::{Statement, Target, TargetError, Values};
 use std::fmt::Write;
 use std::time::Duration;
 
 /// The largest weight of a script.
 const MOST_WEIGHT: u64 = i32::MAX as u64;
 
-/// Statements that are nobody's work, by their first words.
-const NO_WORK: [&str; 16] = [
+/// Statements that are not what a workload is made of, by their first words: those around transactions, of sessions,
+/// and of whoever looks after the database.
+const NO_WORK: [&str; 35] = [
+    "alter",
+    "analyze",
     "begin",
-    "start",
+    "checkpoint",
+    "close",
     "commit",
+    "copy",
+    "create",
+    "deallocate",
+    "describe",
+    "discard",
+    "drop",
     "end",
+    "execute",
+    "explain",
+    "fetch",
+    "flush",
+    "grant",
+    "kill",
+    "load",
+    "lock",
+    "optimize",
+    "prepare",
+    "release",
+    "reset",
+    "revoke",
     "rollback",
     "savepoint",
-    "release",
     "set",
     "show",
-    "reset",
-    "discard",
-    "deallocate",
-    "prepare",
-    "execute",
-    "close",
-    "fetch",
+    "start",
+    "truncate",
+    "unlock",
+    "use",
+    "vacuum",
 ];
 
 /// What was captured.
@@ -43,6 +63,8 @@ pub struct Capture {
     pub left_out: usize,
     /// How often those in it were executed per second.
     pub per_s: f64,
+    /// How many executions there were besides of which the server does not say what they were.
+    pub uncounted: u64,
 }
 
 /// Why nothing was captured.
@@ -80,37 +102,53 @@ pub fn capture(
             });
         }
     };
-    let mut executed = external.executed(lasts, &flag)?;
-    let seen = executed.len();
-    executed.retain(is_work);
-    executed.truncate(most);
-    if executed.is_empty() {
+    let executed = external.executed(lasts, &flag)?;
+    let (mut statements, lasts) = (executed.statements, executed.lasts);
+    let seen = statements.len();
+    statements.retain(is_work);
+    statements.truncate(most);
+    if statements.is_empty() {
         return Err(CaptureError::Nothing {
             target: external.to_string(),
             lasts,
         });
     }
-    let calls: u64 = executed.iter().map(|statement| statement.calls).sum();
+    let calls: u64 = statements.iter().map(|statement| statement.calls).sum();
     let per_s = calls as f64 / lasts.as_secs_f64().max(f64::MIN_POSITIVE);
     Ok(Capture {
-        text: text(&executed, &without_secrets(target), per_s, lasts),
-        statements: executed.len(),
-        left_out: seen - executed.len(),
+        text: text(&statements, &external.to_string(), per_s, lasts),
+        statements: statements.len(),
+        left_out: seen - statements.len(),
         per_s,
+        uncounted: executed.uncounted,
     })
 }
 
 /// Whether a statement is a part of what is to be measured.
-fn is_work(statement: &Executed) -> bool {
-    let word = statement
-        .text
+fn is_work(statement: &Statement) -> bool {
+    let text = after_comments(&statement.text);
+    let word = text
         .split(|letter: char| !letter.is_ascii_alphabetic())
         .find(|word| !word.is_empty());
+    // Servers cut long texts so.
+    let is_cut = text.ends_with("...");
     // Three quotes end the text of a script.
-    word.is_some_and(|word| !NO_WORK.contains(&word.to_ascii_lowercase().as_str())) && !statement.text.contains("'''")
+    let can_be_written = !text.contains("'''");
+    word.is_some_and(|word| !NO_WORK.contains(&word.to_ascii_lowercase().as_str())) && !is_cut && can_be_written
 }
 
-fn text(executed: &[Executed], target: &str, per_s: f64, lasts: Duration) -> String {
+/// A statement without the comments that it begins with.
+fn after_comments(text: &str) -> &str {
+    let text = text.trim();
+    let rest = match (text.strip_prefix("/*"), text.strip_prefix("--")) {
+        (Some(comment), _) => comment.split_once("*/"),
+        (_, Some(comment)) => comment.split_once('\n'),
+        _ => return text,
+    };
+    rest.map_or("", |(_, rest)| after_comments(rest))
+}
+
+fn text(statements: &[Statement], target: &str, per_s: f64, lasts: Duration) -> String {
     let mut text = String::new();
     // Writing to a text cannot fail.
     let mut line = |line: &str| {
@@ -132,11 +170,16 @@ fn text(executed: &[Executed], target: &str, per_s: f64, lasts: Duration) -> Str
     line(&format!(
         "# rate  = {per_s:.1}   # as often as it was seen (open loop)\nscripts = ["
     ));
-    let ms = |statement: &Executed| statement.total_s * 1_000.0 / statement.calls.max(1) as f64;
-    for (number, statement) in (1..).zip(executed) {
+    let ms = |statement: &Statement| statement.total_s * 1_000.0 / statement.calls.max(1) as f64;
+    for (number, statement) in (1..).zip(statements) {
         let weight = statement.calls.clamp(1, MOST_WEIGHT);
+        let cut = match statement.values == Values::LeftOut && statement.text.contains("...") {
+            true => "; the server cut lists of values short, of which each has one value here",
+            false => "",
+        };
         line(&format!(
-            "  # {} times, {:.3} ms each\n  {{ name = \"s{number}\", weight = {weight}, script = '''\n{};\n''' }},",
+            "  # {} times, {:.3} ms each{cut}\n  {{ name = \"s{number}\", weight = {weight}, script = '''\n\
+             {};\n''' }},",
             statement.calls,
             ms(statement),
             script(statement)
@@ -147,40 +190,63 @@ fn text(executed: &[Executed], target: &str, per_s: f64, lasts: Duration) -> Str
 }
 
 /// A statement in pgbench's language, with what draws its values before it.
-fn script(statement: &Executed) -> String {
+fn script(statement: &Statement) -> String {
     let text = statement.text.trim().trim_end_matches(';');
     let mut drawn = String::new();
+    let script = match &statement.values {
+        Values::Given => text.to_owned(),
+        Values::Marked => marked(text, &mut drawn),
+        Values::LeftOut => marked(&in_order(text), &mut drawn),
+        Values::Numbered(types) => numbered(text, types, &mut drawn),
+    };
+    drawn + &script
+}
+
+/// A digest's text as a statement that can be executed: without spaces before parentheses, which functions cannot
+/// have, and with one value for a list.
+fn in_order(digest: &str) -> String {
+    let text = digest.replace(" (", "(").replace("/* , ... */", "");
+    text.replace("?, ...", "?").replace("(...)", "(?)").trim().to_owned()
+}
+
+/// A text with a value for each `?`.
+fn marked(text: &str, drawn: &mut String) -> String {
+    let mut parts = text.split('?');
+    let mut script = parts.next().unwrap_or_default().to_owned();
+    for (number, part) in (1..).zip(parts) {
+        script.push_str(&value(number, None, drawn));
+        script.push_str(part);
+    }
+    script
+}
+
+/// A text with a value for each `$1`, `$2`, …
+fn numbered(text: &str, types: &[String], drawn: &mut String) -> String {
     let mut script = String::new();
-    let mut rest = text;
     let mut known: Vec<(usize, String)> = Vec::new();
-    while let Some(at) = rest.find(['$', '?']) {
-        script.push_str(&rest[..at]);
-        let digits: String = rest[at + 1..].chars().take_while(char::is_ascii_digit).collect();
-        let is_numbered = rest[at..].starts_with('$') && !digits.is_empty();
-        let is_place = rest[at..].starts_with('?') && statement.types.is_none();
-        if !is_numbered && !is_place {
-            script.push_str(&rest[at..=at]);
-            rest = &rest[at + 1..];
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        script.push_str(before);
+        let digits = after.len() - after.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+        let (number, after) = after.split_at(digits);
+        rest = after;
+        let Ok(number) = number.parse::<usize>() else {
+            script.push('$');
+            script.push_str(number);
             continue;
-        }
-        let number = digits.parse().unwrap_or(known.len() + 1);
+        };
         let place = match known.iter().find(|(other, _)| *other == number) {
             Some((_, place)) => place.clone(),
             None => {
-                let kind = statement
-                    .types
-                    .as_ref()
-                    .and_then(|types| types.get(number.wrapping_sub(1)));
-                let place = value(number, kind.map(String::as_str), &mut drawn);
+                let kind = types.get(number.wrapping_sub(1)).map(String::as_str);
+                let place = value(number, kind, drawn);
                 known.push((number, place.clone()));
                 place
             }
         };
         script.push_str(&place);
-        rest = &rest[at + 1 + digits.len()..];
     }
-    script.push_str(rest);
-    drawn + &script
+    script + rest
 }
 
 /// What stands in the place of a value of a type; what draws it is added to `drawn`.
@@ -215,10 +281,10 @@ mod tests {
     use dyno_archive::plan::Size;
     use std::path::Path;
 
-    fn executed(text: &str, types: Option<&[&str]>) -> Executed {
-        Executed {
+    fn executed(text: &str, values: Values) -> Statement {
+        Statement {
             text: text.to_owned(),
-            types: types.map(|types| types.iter().map(|kind| (*kind).to_owned()).collect()),
+            values,
             calls: 3,
             total_s: 0.5,
         }
@@ -226,13 +292,20 @@ mod tests {
 
     #[test]
     fn what_was_executed_becomes_an_experiment_that_runs() {
+        let types = ["int8", "text"].map(str::to_owned).to_vec();
         let all = [
             executed(
                 "select a from t where id = $1 and b = $2 or c = $1",
-                Some(&["int8", "text"]),
+                Values::Numbered(types),
             ),
-            executed("UPDATE `t` SET `a` = ? WHERE `id` = ?", None),
-            executed("select '{}'::jsonb ? 'a'", Some(&[])),
+            executed("update t set a = ? where id = ?", Values::Marked),
+            executed("select '{}'::jsonb ? 'a' -- $x", Values::Numbered(Vec::new())),
+            executed("select 1 from t where a = '?'", Values::Given),
+            executed(
+                "SELECT MAX ( `a` ) , SUBSTRING ( `b` , ?, ... ) FROM `t` WHERE `id` IN (...)",
+                Values::LeftOut,
+            ),
+            executed("INSERT INTO `t` VALUES (...) /* , ... */ ", Values::LeftOut),
         ];
         let made = text(&all, "postgres://ann@db/shop", 12.3, Duration::from_secs(5));
         insta::assert_snapshot!(made);
@@ -245,10 +318,14 @@ mod tests {
         for (text, is) in [
             ("BEGIN", false),
             ("/* app */ select 1", true),
+            ("/* select */ -- one\n commit", false),
+            ("/* never ends", false),
             ("set x = 1", false),
             ("", false),
+            ("select a from t where b in (...)", true),
+            ("select a from t where b = ...", false),
         ] {
-            assert_eq!(is_work(&executed(text, None)), is, "{text}");
+            assert_eq!(is_work(&executed(text, Values::Given)), is, "{text}");
         }
     }
 }

@@ -69,10 +69,16 @@ const MOST_CELLS: usize = 60;
 /// More numbers of runs than fit into a line are cut.
 const MOST_NUMBERS: usize = 12;
 
-/// What a campaign would do, for `--dry-run`. `target` and `archive` say where, without passwords; `storage` is how the
-/// database of a cell keeps data.
+/// What a campaign would do, for `--dry-run`. `target` says where, without passwords, and `archive`, where anything is
+/// to be kept; `storage` is how the database of a cell keeps data.
 #[must_use]
-pub fn plan(plan: &Plan, target: &str, archive: &str, storage: &dyn Fn(&Resolved) -> Storage, page: Page) -> String {
+pub fn plan(
+    plan: &Plan,
+    target: &str,
+    archive: Option<&str>,
+    storage: &dyn Fn(&Resolved) -> Storage,
+    page: Page,
+) -> String {
     let Some(first) = plan.cells.first().map(|cell| &cell.experiment) else {
         return String::new();
     };
@@ -91,7 +97,7 @@ pub fn plan(plan: &Plan, target: &str, archive: &str, storage: &dyn Fn(&Resolved
 }
 
 /// What is the same in all cells, and what is varied.
-fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<String>> {
+fn work(plan: &Plan, first: &Resolved, target: &str, archive: Option<&str>) -> Vec<Vec<String>> {
     let row = |kind: &str, name: &str, what: String| vec![kind.to_owned(), name.to_owned(), what];
     let says = |factor: &Factor, name: &str| {
         factor.name == name || factor.meanings.values().any(|meaning| meaning.contains_key(name))
@@ -155,7 +161,7 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
         "",
         format!("a run counts with at most {}", plan.max_errors),
     ));
-    rows.push(row("archive", "", archive.to_owned()));
+    rows.extend(archive.map(|archive| row("archive", "", archive.to_owned())));
     rows
 }
 
@@ -516,7 +522,7 @@ mod tests {
             .unwrap()
             .plan(Size::Small, &set, Some(repetitions), 7, 2)
             .unwrap();
-        let text = super::plan(&plan, "embedded", "archive", &storage, Page::default());
+        let text = super::plan(&plan, "embedded", Some("archive"), &storage, Page::default());
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         text
     }
@@ -557,7 +563,7 @@ mod tests {
             .unwrap()
             .plan(Size::Full, &[], None, 7, 2)
             .unwrap();
-        let text = super::plan(&plan, "embedded", "archive", &storage, Page::default());
+        let text = super::plan(&plan, "embedded", Some("archive"), &storage, Page::default());
         let told: Vec<_> = text.lines().skip_while(|line| !line.contains("workload")).collect();
         assert_snapshot!(told[..told.len() - 50].join("\n"));
     }

@@ -28,6 +28,13 @@ pub fn capture(arguments: &CaptureArguments) -> Result<(), Failure> {
     let most = usize::from(arguments.most);
     let captured = dyno_lab::capture::capture(&arguments.target, arguments.lasts, most, &environment, &stop)?;
     written::write(output, &captured.text)?;
+    if captured.uncounted > 0 {
+        say::aside(&format!(
+            "{} executions are missing: they were of statements that clients had prepared, which this server does not \
+             count",
+            captured.uncounted
+        ));
+    }
     let left_out = match captured.left_out {
         0 => String::new(),
         number => format!(" ({number} others are left out)"),

@@ -29,7 +29,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let first = plan.cells.first().and_then(|cell| cell.experiment.target.as_ref());
     let target = without_secrets(first.map_or(EMBEDDED, Address::given));
     let storage = |cell: &Resolved| storage(cell.target.as_ref().map_or(EMBEDDED, Address::given));
-    say::result(&report::plan(&plan, &target, "archive", &storage, page::of_results()))?;
+    say::result(&report::plan(&plan, &target, None, &storage, page::of_results()))?;
     let (stop, emergency) = (Stop::new(), Emergency::default());
     interrupt::handle_unmeasured(&stop, &emergency)?;
     let mut announcer = Announcer::start(Terminal::new(Results::Standard))?;

@@ -65,7 +65,13 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let target = without_secrets(target);
         let archive = archive.display().to_string();
         let storage = |cell: &Resolved| storage(cell.target.as_ref().map_or(EMBEDDED, Address::given));
-        return say::result(&report::plan(&plan, &target, &archive, &storage, page::of_results()));
+        return say::result(&report::plan(
+            &plan,
+            &target,
+            Some(&archive),
+            &storage,
+            page::of_results(),
+        ));
     }
     let request = request(plan, arguments, &environment);
     make(archive, arguments.live, results, |progress, stop, emergency| {

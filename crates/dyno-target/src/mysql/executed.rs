@@ -1,9 +1,15 @@
 //! What the server counts of statements in its performance schema.
+//!
+//! MySQL counts all of them by digest, and keeps one execution of each with its values. MariaDB keeps digests only,
+//! whose text has no values and lists cut short; where an administrator has enabled `events_statements_current`, what
+//! each session executes is there to be looked at. Executions of what clients had prepared are in no digest, nor
+//! counted in `prepared_statements_instances` (11.4): how many there were is all that is known.
 
 use super::address::ConnectionInfo;
 use super::error::cannot;
-use super::{Client, connect_until};
-use crate::target::{Counted, Executed, StopFlag, TargetError, between, wait};
+use super::{Client, ClientError, connect_until};
+use crate::target::{Counted, Executed, StopFlag, TargetError, Values, between, wait};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// Nothing is counted.
@@ -15,50 +21,116 @@ use std::time::Duration;
 struct NotCounted;
 
 /// Those of this database from now on, for so long.
-pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) -> Result<Executed, TargetError> {
     let mut client = connect_until(info, stop)?;
-    let query = query(&mut client)?;
-    // What is asked from here on is not to be found in what is read.
-    let before = read(&mut client, &query)?;
-    wait(lasts, stop);
-    Ok(between(before, read(&mut client, &query)?))
-}
-
-/// What reads the statistics.
-fn query(client: &mut Client) -> Result<String, TargetError> {
     let failed = || cannot("read the statistics of statements");
-    let counts: Option<String> = client
-        .query_first("select cast(@@performance_schema as char)")
-        .map_err(failed())?;
-    if counts.as_deref() != Some("1") {
-        return Err(TargetError::other(NotCounted));
-    }
-    // MySQL 8 keeps one execution with its values.
-    let sample: Option<u64> = client
-        .query_first(
-            "select count(*) from information_schema.columns where table_schema = 'performance_schema' and \
-             table_name = 'events_statements_summary_by_digest' and column_name = 'QUERY_SAMPLE_TEXT'",
-        )
-        .map_err(failed())?;
-    let text = match sample {
-        Some(1..) => "coalesce(nullif(query_sample_text, ''), digest_text)",
-        _ => "digest_text",
+    let statistics = Statistics::of(&mut client)?;
+    // What is asked from here on is not to be found in what is read.
+    let before = statistics.read(&mut client).map_err(failed())?;
+    let uncounted_before = statistics.uncounted(&mut client).map_err(failed())?;
+    let mut seen = HashMap::new();
+    let look = || match statistics {
+        Statistics::WithSamples => Ok(()),
+        Statistics::Digests => look_at_sessions(&mut client, &mut seen),
     };
-    Ok(format!(
-        "select digest, {text}, concat_ws(' ', count_star, sum_timer_wait / 1e9) from \
-         performance_schema.events_statements_summary_by_digest where digest is not null and schema_name = database() \
-         and digest_text not like '%performance_schema%'"
-    ))
+    let lasts = wait(lasts, stop, look).map_err(failed())?;
+    let mut after = statistics.read(&mut client).map_err(failed())?;
+    for counted in &mut after {
+        if let Some(text) = seen.remove(&counted.key) {
+            counted.text = text;
+            counted.values = Values::Given;
+        }
+    }
+    let uncounted = statistics.uncounted(&mut client).map_err(failed())?;
+    Ok(Executed {
+        statements: between(before, after),
+        lasts,
+        uncounted: uncounted.saturating_sub(uncounted_before),
+    })
 }
 
-fn read(client: &mut Client, query: &str) -> Result<Vec<Counted>, TargetError> {
-    let rows: Vec<(String, Option<String>, String)> = client
-        .query(query)
-        .map_err(cannot("read the statistics of statements"))?;
-    let counted = rows.into_iter().map(|(digest, text, counted)| {
-        let mut numbers = counted.split(' ').map(|number| number.parse().unwrap_or(0.0));
-        let counted = [numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0)];
-        (digest, text.unwrap_or_default(), counted)
-    });
-    Ok(counted.collect())
+/// What a server keeps.
+#[derive(Clone, Copy)]
+enum Statistics {
+    /// Digests, each with a sample; what was prepared is among them.
+    WithSamples,
+    /// Digests only.
+    Digests,
+}
+
+impl Statistics {
+    fn of(client: &mut Client) -> Result<Self, TargetError> {
+        let failed = || cannot("read the statistics of statements");
+        let counts: Option<u64> = client
+            .query_first("select @@performance_schema + 0")
+            .map_err(failed())?;
+        if counts != Some(1) {
+            return Err(TargetError::other(NotCounted));
+        }
+        let sample: Option<u64> = client
+            .query_first(
+                "select count(*) from information_schema.columns where table_schema = 'performance_schema' and \
+                 table_name = 'events_statements_summary_by_digest' and column_name = 'QUERY_SAMPLE_TEXT'",
+            )
+            .map_err(failed())?;
+        Ok(match sample {
+            Some(1..) => Self::WithSamples,
+            _ => Self::Digests,
+        })
+    }
+
+    fn read(self, client: &mut Client) -> Result<Vec<Counted>, ClientError> {
+        let sample = match self {
+            // A longer one is cut.
+            Self::WithSamples => {
+                "if(octet_length(query_sample_text) < @@performance_schema_max_sql_text_length, \
+                                  nullif(query_sample_text, ''), null)"
+            }
+            Self::Digests => "null",
+        };
+        let rows: Vec<Row> = client.query(&format!(
+            "select digest, digest_text, {sample}, concat_ws(' ', count_star, sum_timer_wait / 1e9) from \
+             performance_schema.events_statements_summary_by_digest where digest is not null and schema_name = \
+             database() and digest_text not like '%performance_schema%'"
+        ))?;
+        Ok(rows.into_iter().map(counted).collect())
+    }
+
+    /// How many executions there have been in all databases that are in no digest.
+    fn uncounted(self, client: &mut Client) -> Result<u64, ClientError> {
+        if matches!(self, Self::WithSamples) {
+            return Ok(0);
+        }
+        let row: Option<(String, u64)> = client.query_first("show global status like 'Com_stmt_execute'")?;
+        Ok(row.map_or(0, |(_, count)| count))
+    }
+}
+
+/// A key, a text, a text with values if there is one, and what was counted.
+type Row = (String, Option<String>, Option<String>, String);
+
+fn counted((key, text, sample, counted): Row) -> Counted {
+    let mut numbers = counted.split(' ').map(|number| number.parse().unwrap_or(0.0));
+    Counted {
+        key,
+        values: match sample {
+            Some(_) => Values::Given,
+            None => Values::LeftOut,
+        },
+        text: sample.or(text).unwrap_or_default(),
+        calls: numbers.next().unwrap_or(0.0),
+        total_ms: numbers.next().unwrap_or(0.0),
+    }
+}
+
+/// Keeps a text for each digest that a session executes or has executed last.
+fn look_at_sessions(client: &mut Client, seen: &mut HashMap<String, String>) -> Result<(), ClientError> {
+    let rows: Vec<(String, String)> = client.query(
+        "select digest, sql_text from performance_schema.events_statements_current where digest is not null and \
+         current_schema = database() and octet_length(sql_text) < @@performance_schema_max_sql_text_length",
+    )?;
+    for (digest, text) in rows {
+        seen.entry(digest).or_insert(text);
+    }
+    Ok(())
 }

@@ -77,7 +77,7 @@ impl External for ConnectionInfo {
         examine(self, clients, stop)
     }
 
-    fn executed(&self, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+    fn executed(&self, lasts: Duration, stop: &StopFlag) -> Result<Executed, TargetError> {
         executed(self, lasts, stop)
     }
 

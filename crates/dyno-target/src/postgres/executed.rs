@@ -3,7 +3,8 @@
 use super::Client;
 use super::address::ConnectionInfo;
 use super::server_message;
-use crate::target::{Counted, Executed, StopFlag, TargetError, between, wait};
+use crate::target::{Counted, Executed, StopFlag, TargetError, Values, between, wait};
+use std::convert::Infallible;
 use std::time::Duration;
 
 /// Its statistics cannot be had.
@@ -23,7 +24,7 @@ fn refused(error: &postgres::Error) -> TargetError {
 }
 
 /// Those of this database from now on, for so long.
-pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) -> Result<Executed, TargetError> {
     let mut client = info.connect_to_ask(stop)?;
     let place = client.query_opt(
         "select format('%I.pg_stat_statements', n.nspname) from pg_extension e join pg_namespace n on n.oid = \
@@ -37,13 +38,18 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
     let query = query(&mut client, &view)?;
     // What is asked from here on is not to be found in what is read.
     let before = read(&mut client, &query)?;
-    wait(lasts, stop);
-    let after = read(&mut client, &query)?;
-    let mut executed = between(before, after);
-    for statement in &mut executed {
-        statement.types = types(&mut client, &statement.text);
+    let Ok(lasts) = wait(lasts, stop, || Ok::<(), Infallible>(()));
+    let mut statements = between(before, read(&mut client, &query)?);
+    for statement in &mut statements {
+        if let Values::Numbered(types) = &mut statement.values {
+            *types = types_of(&mut client, &statement.text);
+        }
     }
-    Ok(executed)
+    Ok(Executed {
+        statements,
+        lasts,
+        uncounted: 0,
+    })
 }
 
 /// What reads the view.
@@ -60,7 +66,8 @@ fn query(client: &mut Client, view: &str) -> Result<String, TargetError> {
         _ => "total_exec_time",
     };
     Ok(format!(
-        "select concat_ws(' ', userid, queryid), query, calls::float8, {time}::float8 from {view} where dbid = (select \
+        "select concat_ws(' ', userid, queryid), query, calls::float8, {time}::float8, \
+         current_setting('server_version_num')::int >= 100000 from {view} where dbid = (select \
          oid from pg_database where datname = current_database()) and query not like '%pg_stat_statements%'"
     ))
 }
@@ -68,13 +75,25 @@ fn query(client: &mut Client, view: &str) -> Result<String, TargetError> {
 fn read(client: &mut Client, query: &str) -> Result<Vec<Counted>, TargetError> {
     let rows = client.query(query, &[]);
     let rows = rows.map_err(|error| refused(&error))?.into_iter();
-    Ok(rows
-        .map(|row| (row.get(0), row.get(1), [row.get(2), row.get(3)]))
-        .collect())
+    let counted = |row: postgres::Row| Counted {
+        key: row.get(0),
+        text: row.get(1),
+        // Before version 10, places of values had no numbers.
+        values: match row.get(4) {
+            true => Values::Numbered(Vec::new()),
+            false => Values::Marked,
+        },
+        calls: row.get(2),
+        total_ms: row.get(3),
+    };
+    Ok(rows.map(counted).collect())
 }
 
-/// The types of a statement's parameters, if the server can say them.
-fn types(client: &mut Client, text: &str) -> Option<Vec<String>> {
-    let prepared = client.prepare(text).ok()?;
-    Some(prepared.params().iter().map(|kind| kind.name().to_owned()).collect())
+/// The types of a statement's parameters; none if the server cannot say them.
+fn types_of(client: &mut Client, text: &str) -> Vec<String> {
+    let prepared = client.prepare(text);
+    prepared.map_or_else(
+        |_| Vec::new(),
+        |prepared| prepared.params().iter().map(|kind| kind.name().to_owned()).collect(),
+    )
 }

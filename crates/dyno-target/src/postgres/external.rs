@@ -39,7 +39,7 @@ impl External for ConnectionInfo {
         examine(self, clients, stop)
     }
 
-    fn executed(&self, lasts: Duration, stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+    fn executed(&self, lasts: Duration, stop: &StopFlag) -> Result<Executed, TargetError> {
         executed(self, lasts, stop)
     }
 

@@ -138,3 +138,82 @@ fn text(field: &Field) -> Option<Vec<u8>> {
         other => other.to_string().into_bytes(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table_file::{FileForm, Layout};
+    use dyno_script::RowFormat;
+    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    /// A file of so many groups of three rows, of which the second has no name.
+    fn written(groups: i64) -> tempfile::NamedTempFile {
+        let kept = tempfile::NamedTempFile::new().unwrap();
+        let schema = "message row { required int64 id; optional binary name (utf8); \
+                      required int64 at (timestamp(micros, true)); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let options = Arc::new(WriterProperties::default());
+        let mut file = SerializedFileWriter::new(kept.reopen().unwrap(), schema, options).unwrap();
+        for first in (0..groups).map(|group| 3 * group + 1) {
+            let mut group = file.next_row_group().unwrap();
+            let ids = [first, first + 1, first + 2];
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
+            column.close().unwrap();
+            let names = [first, first + 2].map(|id| ByteArray::from(format!("a \"{id}\",\n").into_bytes()));
+            let mut column = group.next_column().unwrap().unwrap();
+            let are = Some(&[1_i16, 0, 1][..]);
+            column.typed::<ByteArrayType>().write_batch(&names, are, None).unwrap();
+            column.close().unwrap();
+            let times = ids.map(|id| id * 1_000_000);
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<Int64Type>().write_batch(&times, None, None).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        file.close().unwrap();
+        kept
+    }
+
+    fn look(path: &Path) -> Result<(TableFile, Vec<String>), TableFileError> {
+        let form = FileForm {
+            layout: Layout::Parquet,
+            header: true,
+            null: String::new(),
+        };
+        TableFile::look(path, form)
+    }
+
+    #[test]
+    fn rows_are_read_from_any_place_of_any_group() {
+        let kept = written(3);
+        let (file, names) = look(kept.path()).unwrap();
+        assert_eq!((file.rows, names.join(" ")), (9, "id name at".to_owned()));
+        let columns = [("name", "2"), ("id", "1"), ("at", "3")];
+        let rows = Arc::new(file).rows(columns.into_iter()).unwrap();
+        let mut writer = rows.writer(RowFormat::Lines);
+        for row in [9, 1, 2, 4, 8, 3] {
+            let name = (row % 3 != 2).then(|| format!("a \"{row}\",\n"));
+            let time = format!("1970-01-01 00:00:0{row}");
+            let [read_name, id, at] = &writer.values(row).unwrap()[..] else {
+                panic!("three values")
+            };
+            assert_eq!((read_name, id.as_deref()), (&name, Some(row.to_string().as_str())));
+            assert!(at.as_deref().unwrap().starts_with(&time), "{at:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_told() {
+        let kept = written(1);
+        let whole = std::fs::read(kept.path()).unwrap();
+        for bytes in [&whole[..whole.len() / 2], b"", b"id,name\n1,Ann\n"] {
+            std::fs::write(kept.path(), bytes).unwrap();
+            let error = look(kept.path()).unwrap_err().to_string();
+            assert!(error.contains("it cannot be read as Parquet"), "{error}");
+        }
+    }
+}

@@ -2,51 +2,90 @@
 
 use std::time::{Duration, Instant};
 
-/// A statement that was executed.
+/// What was executed for so long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executed {
-    /// Its text: with `$1`, `$2`, … in place of its values, or as one execution had it.
+    /// The statements, that with the most time first.
+    pub statements: Vec<Statement>,
+    /// For how long the server was watched.
+    pub lasts: Duration,
+    /// How many executions there were besides, in all databases, of which the server does not say what they were.
+    pub uncounted: u64,
+}
+
+/// A statement that was executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// Its text.
     pub text: String,
-    /// The types of those values, in order, as the server calls them; `None`: it did not say.
-    pub types: Option<Vec<String>>,
+    /// What stands in the text in place of its values.
+    pub values: Values,
     /// How often.
     pub calls: u64,
     /// How long all of them took together, in seconds.
     pub total_s: f64,
 }
 
-/// A statement's place in the statistics, its text and what was counted: calls, and milliseconds.
-pub(crate) type Counted = (String, String, [f64; 2]);
+/// What stands in a statement's text in place of its values.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Values {
+    /// They themselves, those of one execution.
+    Given,
+    /// `$1`, `$2`, …, of these types, as the server calls them; none where it cannot say.
+    Numbered(Vec<String>),
+    /// `?` for each.
+    Marked,
+    /// `?` for each, and dots for what is left of a list of them, in words that a server set in order.
+    LeftOut,
+}
+
+/// A statement's place in the statistics, with what was counted.
+pub(crate) struct Counted {
+    pub key: String,
+    pub text: String,
+    pub values: Values,
+    pub calls: f64,
+    pub total_ms: f64,
+}
 
 /// What was executed between two readings, that with the most time first. Where statistics were reset in between,
 /// counting has begun anew.
-pub(crate) fn between(before: Vec<Counted>, after: Vec<Counted>) -> Vec<Executed> {
-    let before: std::collections::HashMap<String, [f64; 2]> =
-        before.into_iter().map(|(key, _, counted)| (key, counted)).collect();
-    let each = after.into_iter().filter_map(|(key, text, [calls, ms])| {
-        let [calls_before, ms_before] = match before.get(&key) {
-            Some(known) if known[0] <= calls && known[1] <= ms => *known,
-            _ => [0.0, 0.0],
+pub(crate) fn between(before: Vec<Counted>, after: Vec<Counted>) -> Vec<Statement> {
+    let before: std::collections::HashMap<String, (f64, f64)> = before
+        .into_iter()
+        .map(|counted| (counted.key, (counted.calls, counted.total_ms)))
+        .collect();
+    let each = after.into_iter().filter_map(|counted| {
+        let (calls_before, ms_before) = match before.get(&counted.key) {
+            Some(known) if known.0 <= counted.calls && known.1 <= counted.total_ms => *known,
+            _ => (0.0, 0.0),
         };
-        let calls = (calls - calls_before) as u64;
-        (calls > 0).then(|| Executed {
-            text,
-            types: None,
+        let calls = (counted.calls - calls_before) as u64;
+        (calls > 0).then(|| Statement {
+            text: counted.text,
+            values: counted.values,
             calls,
-            total_s: (ms - ms_before) / 1_000.0,
+            total_s: (counted.total_ms - ms_before) / 1_000.0,
         })
     });
-    let mut executed: Vec<Executed> = each.collect();
+    let mut executed: Vec<Statement> = each.collect();
     executed.sort_by(|one, other| other.total_s.total_cmp(&one.total_s));
     executed
 }
 
-/// Waits, but not longer than until somebody asks to `stop`.
-pub(crate) fn wait(lasts: Duration, stop: &super::StopFlag) {
+/// Waits, but not longer than until somebody asks to `stop`, and looks again and again meanwhile. Gives how long it
+/// waited.
+pub(crate) fn wait<E>(
+    lasts: Duration,
+    stop: &super::StopFlag,
+    mut look: impl FnMut() -> Result<(), E>,
+) -> Result<Duration, E> {
     let begun = Instant::now();
     while begun.elapsed() < lasts && !stop.load(std::sync::atomic::Ordering::Relaxed) {
+        look()?;
         std::thread::sleep(Duration::from_millis(100).min(lasts.saturating_sub(begun.elapsed())));
     }
+    Ok(begun.elapsed())
 }
 
 #[cfg(test)]
@@ -55,7 +94,13 @@ mod tests {
 
     #[test]
     fn what_was_counted_before_does_not_count() {
-        let counted = |key: &str, calls: f64, ms: f64| (key.to_owned(), format!("select {key}"), [calls, ms]);
+        let counted = |key: &str, calls: f64, total_ms: f64| Counted {
+            key: key.to_owned(),
+            text: format!("select {key}"),
+            values: Values::Given,
+            calls,
+            total_ms,
+        };
         let before = vec![
             counted("a", 10.0, 100.0),
             counted("b", 5.0, 50.0),

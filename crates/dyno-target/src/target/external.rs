@@ -72,7 +72,7 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// It does not count statements, or does not answer.
-    fn executed(&self, _lasts: Duration, _stop: &StopFlag) -> Result<Vec<Executed>, TargetError> {
+    fn executed(&self, _lasts: Duration, _stop: &StopFlag) -> Result<Executed, TargetError> {
         Err(TargetError::other(
             "what this server executes cannot be captured: that is for PostgreSQL, MariaDB and MySQL",
         ))

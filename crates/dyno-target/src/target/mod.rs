@@ -30,8 +30,8 @@ pub use data::{Data, Fill, MakeError, Maker, Needs, RowSource, Sql, State, Wante
 pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
 pub use embedded::{Armed, Embedded, Instance, KillSwitch};
 pub use error::TargetError;
-pub use executed::Executed;
 pub(crate) use executed::{Counted, between, wait};
+pub use executed::{Executed, Statement, Values};
 pub use explain::ToExplain;
 pub(crate) use explain::first_word;
 pub use external::{Applied, Change, External, Lock, OwnData, while_held};

@@ -1,6 +1,7 @@
 //! Experiments of one's own: begun, checked, made of what a server executes; and servers to work with.
 
 use crate::support::{Desk, Ended, Home, Running, is_alive, run_folders, wait_for};
+use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +19,26 @@ file    = "city.csv"
 columns = ["name", "id"]
 [[workload]]
 script = "select name from city where id = 1"
+"#;
+
+/// The same of a MariaDB, with a load that has its statements prepared and one that has not.
+const COUNTING_MARIADB: &str = r#"
+title = "A table"
+[server]
+target = "embedded:mariadb"
+settings.performance_schema = "ON"
+[data]
+setup = "create table city (id int primary key, name varchar(20), people bigint)"
+[data.load.city]
+file = "city.csv"
+[[workload]]
+name     = "prepared"
+protocol = "prepared"
+script   = "select name from city where id = 3;"
+[[workload]]
+name     = "unprepared"
+protocol = "simple"
+script   = "select count(*), max(id) from city where id in (1, 2);"
 "#;
 
 fn desk() -> Desk {
@@ -221,4 +242,29 @@ fn processes_below(folder: &Path) -> bool {
         let place = item.ok().and_then(|item| fs::read_link(item.path().join("cwd")).ok());
         place.is_some_and(|place| place.starts_with(folder))
     })
+}
+
+#[test]
+fn what_a_mariadb_executes_is_captured() {
+    let (desk, home) = (desk(), Home::new());
+    desk.file("maria.toml", COUNTING_MARIADB);
+    let start = ["server", "start", "--version", "mariadb", "--with", "maria.toml"];
+    let url = dyno(&desk, &home, &start).expect(0).stdout.trim().to_owned();
+    let load = ["run", "maria.toml", "--target", &url, "--set", "measure=60s"];
+    let load = Running::start(at_home(&desk, &home, &load));
+    let capture = ["capture", "--target", &url, "--for", "8s", "--output", "seen.toml"];
+    // What is sent as text is counted, of which this server keeps the digest alone; what is prepared is not.
+    dyno(&desk, &home, &capture)
+        .expect(0)
+        .says("executions are missing: they were of statements that clients had prepared");
+    load.signal(Signal::TERM);
+    load.end();
+    let seen = fs::read_to_string(desk.path().join("seen.toml")).unwrap();
+    assert!(
+        seen.contains("\\set v1 random(1, 100000)\nSELECT COUNT( * ) , MAX( ID ) FROM `city` WHERE ID IN(:v1);\n"),
+        "{seen}"
+    );
+    assert!(seen.contains("cut lists of values short"), "{seen}");
+    dyno(&desk, &home, &["check", "seen.toml", "--target", &url]).expect(0);
+    dyno(&desk, &home, &["server", "stop"]).expect(0);
 }

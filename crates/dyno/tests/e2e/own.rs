@@ -246,7 +246,7 @@ fn processes_below(folder: &Path) -> bool {
 
 #[test]
 fn what_a_mariadb_executes_is_captured() {
-    let (desk, home) = (desk(), Home::new());
+    let (desk, home) = (desk(), Home::with_mariadb());
     desk.file("maria.toml", COUNTING_MARIADB);
     let start = ["server", "start", "--version", "mariadb", "--with", "maria.toml"];
     let url = dyno(&desk, &home, &start).expect(0).stdout.trim().to_owned();

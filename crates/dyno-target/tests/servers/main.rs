@@ -5,7 +5,6 @@
 
 mod export;
 mod generated;
-mod hostile;
 mod lifecycle;
 mod locale;
 mod mariadb;

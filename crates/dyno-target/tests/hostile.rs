@@ -1,4 +1,6 @@
-//! Servers that send too much, or without end, or nothing.
+//! Servers that send too much, or without end, or nothing. A program of their own: what is measured is its memory.
+
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as tests do")]
 
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::load::{Loader, LoaderError};

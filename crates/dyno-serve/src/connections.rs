@@ -29,6 +29,7 @@ const MOST_CONNECTIONS: usize = 128;
 /// For the head of a request to arrive, and for how long a connection may be idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// For how long a visitor may leave unread what was sent.
+#[cfg(target_os = "linux")]
 const READING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of a request's head.
 const LARGEST_HEAD: usize = 16 * 1024;

@@ -118,6 +118,7 @@ impl Connection {
     }
 
     /// What the peer has not accepted yet, as it travels.
+    #[cfg(target_os = "linux")]
     #[must_use]
     pub fn unsent(&self) -> &[u8] {
         &self.unsent

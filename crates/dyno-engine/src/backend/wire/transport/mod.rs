@@ -36,6 +36,7 @@ pub enum Arrival<'a> {
 /// Is told what arrives on connections.
 pub trait Sink {
     /// Something has arrived on a connection and will be told soon: what it needs can be fetched meanwhile.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only io_uring knows"))]
     fn expect(&mut self, _connection: usize) {}
 
     /// This has arrived on a connection.

@@ -69,6 +69,5 @@ fn too_few_descriptors_are_told_of_before_anything_begins() {
     desk.file("one.sql", "select 1;\n");
     let target = database.target();
     let pgbench = desk.command(["pgbench", "-n", "-c", "4", "-t", "1", "-f", "one.sql", &target]);
-    // It needs 20, and one more while a thread that is not of the load has a file open.
-    Ended::of(&mut limited("ulimit -n 22", &pgbench)).expect(0);
+    Ended::of(&mut limited("ulimit -n 20", &pgbench)).expect(0);
 }

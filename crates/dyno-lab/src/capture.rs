@@ -5,7 +5,7 @@
 
 use crate::run::{Environment, RunError};
 use dyno_engine::Stop;
-use dyno_target::target::{Statement, Target, TargetError, Values};
+use dyno_target::target::{Statement, Target, TargetError, Values, first_word};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -126,26 +126,12 @@ pub fn capture(
 
 /// Whether a statement is a part of what is to be measured.
 fn is_work(statement: &Statement) -> bool {
-    let text = after_comments(&statement.text);
-    let word = text
-        .split(|letter: char| !letter.is_ascii_alphabetic())
-        .find(|word| !word.is_empty());
+    let word = first_word(&statement.text, &["--", "#"]);
     // Servers cut long texts so.
-    let is_cut = text.ends_with("...");
+    let is_cut = statement.text.trim_end().ends_with("...");
     // Three quotes end the text of a script.
-    let can_be_written = !text.contains("'''");
-    word.is_some_and(|word| !NO_WORK.contains(&word.to_ascii_lowercase().as_str())) && !is_cut && can_be_written
-}
-
-/// A statement without the comments that it begins with.
-fn after_comments(text: &str) -> &str {
-    let text = text.trim();
-    let rest = match (text.strip_prefix("/*"), text.strip_prefix("--")) {
-        (Some(comment), _) => comment.split_once("*/"),
-        (_, Some(comment)) => comment.split_once('\n'),
-        _ => return text,
-    };
-    rest.map_or("", |(_, rest)| after_comments(rest))
+    let can_be_written = !statement.text.contains("'''");
+    !word.is_empty() && !NO_WORK.contains(&word.as_str()) && !is_cut && can_be_written
 }
 
 fn text(statements: &[Statement], target: &str, per_s: f64, lasts: Duration) -> String {

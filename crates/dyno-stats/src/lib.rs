@@ -25,7 +25,7 @@ pub use dips::{Dip, dips};
 pub use judgement::{CONFIDENCE, FALSE_JUDGEMENTS, FEWEST_RUNS, Judgement, MANY_RUNS, Outcome, judge};
 pub use knee::knee;
 pub use mean_sign::{MeanSign, mean_sign};
-pub use paired::{ALIKE, Answer, Paired, block, differs};
+pub use paired::{Answer, Paired, block, differs};
 pub use period::period;
 pub use ranks::{least_p_value, mann_whitney};
 pub use robust::{Level, median};

@@ -34,7 +34,7 @@ const SIGNS: f64 = 3.0;
 /// Two servers that are equal may differ by so much for as long as they run: by where their memory lies, say. A smaller
 /// difference is therefore no difference of what is compared, which may be larger by as much. (Of equal servers on a
 /// quiet machine, `bench/verdicts`.)
-pub const ALIKE: f64 = 0.01;
+const ALIKE: f64 = 0.01;
 
 /// So many of the least and of the greatest blocks are left out of the middle.
 const TRIMMED: f64 = 0.2;
@@ -141,11 +141,11 @@ impl Paired {
     /// [`ALIKE`] (or by half of `detect`, if that is less); one that is known to be larger than that is told.
     #[must_use]
     pub fn answer(&self, detect: f64) -> Answer {
-        let within = |part: f64| (1.0 - part, 1.0 / (1.0 - part));
-        let (Some(Estimate { low, high, .. }), same) = (self.estimate(), within(surely(detect))) else {
+        let Some(Estimate { low, high, .. }) = self.estimate() else {
             return Answer::Unknown;
         };
-        if low > same.0 && high < same.1 {
+        let same = 1.0 - surely(detect);
+        if low > same && high < 1.0 / same {
             return Answer::Same;
         }
         match differs(low, high) {

@@ -30,8 +30,8 @@ pub fn capture(arguments: &CaptureArguments) -> Result<(), Failure> {
     written::write(output, &captured.text)?;
     if captured.uncounted > 0 {
         say::aside(&format!(
-            "{} executions are missing: they were of statements that clients had prepared, which this server does not \
-             count",
+            "{} executions are missing, those of all databases together: they were of statements that clients had \
+             prepared, which this server does not count",
             captured.uncounted
         ));
     }

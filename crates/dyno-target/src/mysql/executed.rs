@@ -31,9 +31,9 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
     let mut seen = HashMap::new();
     let look = || match statistics {
         Statistics::WithSamples => Ok(()),
-        Statistics::Digests => look_at_sessions(&mut client, &mut seen),
+        Statistics::Digests => look_at_sessions(&mut client, &mut seen).map_err(failed()),
     };
-    let lasts = wait(lasts, stop, look).map_err(failed())?;
+    let lasts = wait(lasts, stop, look)?;
     let mut after = statistics.read(&mut client).map_err(failed())?;
     for counted in &mut after {
         if let Some(text) = seen.remove(&counted.key) {

@@ -4,7 +4,6 @@ use super::Client;
 use super::address::ConnectionInfo;
 use super::server_message;
 use crate::target::{Counted, Executed, StopFlag, TargetError, Values, between, wait};
-use std::convert::Infallible;
 use std::time::Duration;
 
 /// Its statistics cannot be had.
@@ -38,7 +37,7 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
     let query = query(&mut client, &view)?;
     // What is asked from here on is not to be found in what is read.
     let before = read(&mut client, &query)?;
-    let Ok(lasts) = wait(lasts, stop, || Ok::<(), Infallible>(()));
+    let lasts = wait(lasts, stop, || Ok(()))?;
     let mut statements = between(before, read(&mut client, &query)?);
     for statement in &mut statements {
         if let Values::Numbered(types) = &mut statement.values {

@@ -1,5 +1,7 @@
 //! What a server was seen to execute for others, as the beginning of a workload of one's own.
 
+use super::{StopFlag, TargetError};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// What was executed for so long.
@@ -51,7 +53,7 @@ pub(crate) struct Counted {
 /// What was executed between two readings, that with the most time first. Where statistics were reset in between,
 /// counting has begun anew.
 pub(crate) fn between(before: Vec<Counted>, after: Vec<Counted>) -> Vec<Statement> {
-    let before: std::collections::HashMap<String, (f64, f64)> = before
+    let before: HashMap<String, (f64, f64)> = before
         .into_iter()
         .map(|counted| (counted.key, (counted.calls, counted.total_ms)))
         .collect();
@@ -75,11 +77,11 @@ pub(crate) fn between(before: Vec<Counted>, after: Vec<Counted>) -> Vec<Statemen
 
 /// Waits, but not longer than until somebody asks to `stop`, and looks again and again meanwhile. Gives how long it
 /// waited.
-pub(crate) fn wait<E>(
+pub(crate) fn wait(
     lasts: Duration,
-    stop: &super::StopFlag,
-    mut look: impl FnMut() -> Result<(), E>,
-) -> Result<Duration, E> {
+    stop: &StopFlag,
+    mut look: impl FnMut() -> Result<(), TargetError>,
+) -> Result<Duration, TargetError> {
     let begun = Instant::now();
     while begun.elapsed() < lasts && !stop.load(std::sync::atomic::Ordering::Relaxed) {
         look()?;

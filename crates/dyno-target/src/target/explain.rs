@@ -25,7 +25,8 @@ impl ToExplain {
 
 /// The first word of a statement in lower case, behind blanks, comments and opening parentheses; empty if there is
 /// none. `line_comments` are what begins a comment that the end of the line ends.
-pub(crate) fn first_word(text: &str, line_comments: &[&str]) -> String {
+#[must_use]
+pub fn first_word(text: &str, line_comments: &[&str]) -> String {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '(');

@@ -5,7 +5,9 @@
 
 use crate::run::{Environment, RunError};
 use dyno_engine::Stop;
-use dyno_target::target::{Statement, Target, TargetError, Values, first_word};
+use dyno_script::{Command, Lexis, Script, Symbols};
+use dyno_target::target::{Statement, Target, TargetError, Values, first_word, product};
+use dyno_wire::MyStatement;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -77,7 +79,10 @@ pub enum CaptureError {
     Target(#[from] TargetError),
     #[error("{target} is dyno's own server, on which nobody works: give the address of a server with --target")]
     Private { target: String },
-    #[error("{target} executed nothing in {} s that could be a workload; capture while it works", lasts.as_secs())]
+    #[error(
+        "nothing was executed in {} s in the database of {target} that could be a workload: capture while it works, and \
+         name the database in which", lasts.as_secs()
+    )]
     Nothing { target: String, lasts: Duration },
 }
 
@@ -102,10 +107,16 @@ pub fn capture(
             });
         }
     };
+    let lexis = product(target)?.lexis();
     let executed = external.executed(lasts, &flag)?;
     let (mut statements, lasts) = (executed.statements, executed.lasts);
     let seen = statements.len();
-    statements.retain(is_work);
+    if lexis == Lexis::Psql {
+        for statement in &mut statements {
+            statement.text = without_names_in_comments(&statement.text);
+        }
+    }
+    statements.retain(|statement| is_work(statement) && can_be_written(statement, lexis));
     statements.truncate(most);
     if statements.is_empty() {
         return Err(CaptureError::Nothing {
@@ -129,9 +140,33 @@ fn is_work(statement: &Statement) -> bool {
     let word = first_word(&statement.text, &["--", "#"]);
     // Servers cut long texts so.
     let is_cut = statement.text.trim_end().ends_with("...");
-    // Three quotes end the text of a script.
-    let can_be_written = !statement.text.contains("'''");
-    !word.is_empty() && !NO_WORK.contains(&word.as_str()) && !is_cut && can_be_written
+    !word.is_empty() && !NO_WORK.contains(&word.as_str()) && !is_cut
+}
+
+/// Whether an experiment can hold the statement, and its script is read as what it is meant to be: values that are
+/// drawn, and one statement that has no others. The texts are those of whoever uses the server: behind a backslash one
+/// could have a command of scripts, such as `\shell`.
+fn can_be_written(statement: &Statement, lexis: Lexis) -> bool {
+    let script = script(statement);
+    // Three quotes end the text of a script, and TOML takes no other control characters.
+    let is_toml = !script.contains("'''") && !script.contains(|one: char| one.is_control() && !"\n\t".contains(one));
+    let is_read_as_meant = |lexis| {
+        let mut symbols = Symbols::new();
+        let Ok(script) = Script::parse_by(lexis, "captured", &script, &mut symbols) else {
+            return false;
+        };
+        let [drawn @ .., Command::Statement(statement)] = script.commands() else {
+            return false;
+        };
+        let is_drawn = |value| {
+            let is = |command: &Command| matches!(command, Command::Set(set) if set.variable() == value);
+            drawn.iter().any(is)
+        };
+        let only_draws = drawn.iter().all(|command| matches!(command, Command::Set(_)));
+        only_draws && statement.capture().is_none() && statement.parameters().iter().all(|value| is_drawn(*value))
+    };
+    let readings = [Some(lexis), lexis.alternative()];
+    is_toml && readings.into_iter().flatten().all(is_read_as_meant)
 }
 
 fn text(statements: &[Statement], target: &str, per_s: f64, lasts: Duration) -> String {
@@ -188,6 +223,38 @@ fn script(statement: &Statement) -> String {
     drawn + &script
 }
 
+/// A text of PostgreSQL's whose comments hold no `:name`, which a script would take for a variable's: a space stands
+/// behind such a colon. Applications say in comments what they do, such as `/*action:show*/`.
+fn without_names_in_comments(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    let (mut quote, mut depth, mut in_line) = (None, 0, false);
+    let mut rest = text.chars().peekable();
+    while let Some(one) = rest.next() {
+        written.push(one);
+        let next = rest.peek().copied();
+        match (quote, one, next) {
+            (Some(open), one, _) if one == open => quote = None,
+            (Some(_), ..) => {}
+            (None, '\n', _) => in_line = false,
+            (None, ':', Some(next)) if (in_line || depth > 0) && next != ':' => written.push(' '),
+            (None, ..) if in_line => {}
+            (None, '/', Some('*')) => {
+                depth += 1;
+                written.extend(rest.next());
+            }
+            (None, '*', Some('/')) if depth > 0 => {
+                depth -= 1;
+                written.extend(rest.next());
+            }
+            (None, ..) if depth > 0 => {}
+            (None, '-', Some('-')) => in_line = true,
+            (None, '\'' | '"', _) => quote = Some(one),
+            (None, ..) => {}
+        }
+    }
+    written
+}
+
 /// A digest's text as a statement that can be executed: without spaces before parentheses, which functions cannot
 /// have, and with one value for a list.
 fn in_order(digest: &str) -> String {
@@ -195,13 +262,13 @@ fn in_order(digest: &str) -> String {
     text.replace("?, ...", "?").replace("(...)", "(?)").trim().to_owned()
 }
 
-/// A text with a value for each `?`.
+/// A text with a value for each `?` that is not quoted.
 fn marked(text: &str, drawn: &mut String) -> String {
-    let mut parts = text.split('?');
-    let mut script = parts.next().unwrap_or_default().to_owned();
-    for (number, part) in (1..).zip(parts) {
+    let mut pieces = MyStatement::around_placeholders(text).into_iter();
+    let mut script = pieces.next().unwrap_or_default();
+    for (number, piece) in (1..).zip(pieces) {
         script.push_str(&value(number, None, drawn));
-        script.push_str(part);
+        script.push_str(&piece);
     }
     script
 }
@@ -284,7 +351,7 @@ mod tests {
                 "select a from t where id = $1 and b = $2 or c = $1",
                 Values::Numbered(types),
             ),
-            executed("update t set a = ? where id = ?", Values::Marked),
+            executed("update t set a = ? where id = ? and b <> 'why?'", Values::Marked),
             executed("select '{}'::jsonb ? 'a' -- $x", Values::Numbered(Vec::new())),
             executed("select 1 from t where a = '?'", Values::Given),
             executed(
@@ -297,6 +364,46 @@ mod tests {
         insta::assert_snapshot!(made);
         let experiment = Experiment::parse(Path::new("captured.toml"), &made).unwrap();
         assert_eq!(experiment.plan(Size::Small, &[], None, 1, 2).unwrap().runs.len(), 1);
+    }
+
+    #[test]
+    fn a_comment_names_no_variable() {
+        for (text, written) in [
+            (
+                "/*app:shop,at:1*/ select 1 -- b:c",
+                "/*app: shop,at: 1*/ select 1 -- b: c",
+            ),
+            ("select a::int -- x\n, b::int", "select a::int -- x\n, b::int"),
+            (
+                "select \"/*a:b*/\" /* /* :x */ :y */",
+                "select \"/*a:b*/\" /* /* : x */ : y */",
+            ),
+            ("select $1:b", "select $1:b"),
+            ("-- it's :a\nselect 1 - 1", "-- it's : a\nselect 1 - 1"),
+        ] {
+            assert_eq!(without_names_in_comments(text), written);
+        }
+    }
+
+    #[test]
+    fn a_text_that_would_be_more_than_a_statement_is_left_out() {
+        for (text, psql, mysql) in [
+            ("select 1", true, true),
+            ("select a::text from t", true, true),
+            ("select 1\n\\shell touch /tmp/x", false, false),
+            ("select 1 \\gset", false, false),
+            ("select 1; select 2", false, false),
+            ("select '\n\\shell x'", true, true),
+            ("select 'a\\' \\shell x -- '", false, false),
+            ("select 'at 12:30 :x'", false, true),
+            ("select :x", false, false),
+            ("select \"'''\"", false, false),
+            ("select '\u{1b}[31m'", false, false),
+        ] {
+            let statement = executed(text, Values::Given);
+            assert_eq!(can_be_written(&statement, Lexis::Psql), psql, "{text}");
+            assert_eq!(can_be_written(&statement, Lexis::Mysql), mysql, "{text}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::address::ConnectionInfo;
 use super::error::cannot;
 use super::{Client, ClientError, connect_until};
 use crate::target::{Counted, Executed, StopFlag, TargetError, Values, between, wait};
+use dyno_wire::MyStatement;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -37,8 +38,8 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
     let mut after = statistics.read(&mut client).map_err(failed())?;
     for counted in &mut after {
         if let Some(text) = seen.remove(&counted.key) {
+            counted.values = values_in(&text);
             counted.text = text;
-            counted.values = Values::Given;
         }
     }
     let uncounted = statistics.uncounted(&mut client).map_err(failed())?;
@@ -113,13 +114,27 @@ fn counted((key, text, sample, counted): Row) -> Counted {
     let mut numbers = counted.split(' ').map(|number| number.parse().unwrap_or(0.0));
     Counted {
         key,
-        values: match sample {
-            Some(_) => Values::Given,
-            None => Values::LeftOut,
-        },
-        text: sample.or(text).unwrap_or_default(),
+        values: sample.as_deref().map_or(Values::LeftOut, values_in),
+        text: sample.or_else(|| text.map(without_execute)).unwrap_or_default(),
         calls: numbers.next().unwrap_or(0.0),
         total_ms: numbers.next().unwrap_or(0.0),
+    }
+}
+
+/// What stands in a text that was executed in place of its values: what was prepared is kept as it was prepared.
+fn values_in(text: &str) -> Values {
+    match MyStatement::placeholder_count(text.as_bytes()) {
+        0 => Values::Given,
+        _ => Values::Marked,
+    }
+}
+
+/// MySQL (9.7) puts this before the digest of what was prepared. A statement that somebody executed by its name has the
+/// name there, quoted.
+fn without_execute(digest: String) -> String {
+    match digest.strip_prefix("EXECUTE ") {
+        Some(prepared) if !prepared.starts_with('`') => prepared.to_owned(),
+        _ => digest,
     }
 }
 

@@ -100,6 +100,13 @@ impl MyStatement {
         Placeholders::find(text).order.len()
     }
 
+    /// A text as it stands around its placeholders: one piece more than there are of them.
+    pub fn around_placeholders(text: &str) -> Vec<String> {
+        let pieces = Placeholders::find(text.as_bytes()).pieces;
+        let text = |piece: Vec<u8>| String::from_utf8_lossy(&piece).into_owned();
+        pieces.into_iter().map(text).collect()
+    }
+
     /// How it travels.
     pub fn protocol(&self) -> Protocol {
         self.protocol
@@ -108,6 +115,11 @@ impl MyStatement {
     /// How many values an execution needs.
     pub fn parameter_count(&self) -> usize {
         self.parameter_count
+    }
+
+    /// How many places for values its text has.
+    pub(super) fn places(&self) -> usize {
+        self.order.len()
     }
 
     /// What tells it from a workload's other statements.

@@ -2,8 +2,10 @@
 //! test says so and passes.
 
 use crate::support::real_mysql::{RealMysql, skipped};
-use crate::support::{Desk, RunFolder, run_folders};
+use crate::support::{Desk, Ended, RunFolder, Running, run_folders};
+use rustix::process::Signal;
 use serde_json::Value;
+use std::fs;
 use std::time::Duration;
 
 /// What makes an experiment a matter of seconds, in settings as well.
@@ -92,6 +94,50 @@ fn the_experiments_that_come_with_dyno_run_on_a_real_mysql() {
     desk.alone_on(&mysql.address(), ["pk-update-checkpoints"])
         .expect(1)
         .says("`pk-update-checkpoints` runs on PostgreSQL only: no other database writes whole pages");
+}
+
+#[test]
+fn what_a_mysql_executes_is_captured() {
+    let mysql = match RealMysql::start(&[]) {
+        Ok(mysql) => mysql,
+        Err(why) => return skipped("what_a_mysql_executes_is_captured", why),
+    };
+    let mut client = mysql.root().connect().unwrap();
+    client.execute("create database shop").unwrap();
+    client
+        .execute("create table shop.item (id int primary key, name text)")
+        .unwrap();
+    let address = mysql.address().replace("/mysql?", "/shop?");
+    let desk = Desk::new();
+    desk.file(
+        "load.toml",
+        r#"
+[[workload]]
+name = "prepared"
+script = '''
+\set id random(1, 9)
+select name from item where id = :id and name <> 'why?';
+'''
+[[workload]]
+name = "unprepared"
+protocol = "simple"
+script = "select count(*) from item where id < 7;"
+"#,
+    );
+    let load = Running::start(desk.command(["run", "load.toml", "--target", &address, "--set", "measure=60s"]));
+    let capture = ["capture", "--target", &address, "--for", "8s", "--output", "seen.toml"];
+    Ended::of(&mut desk.command(capture))
+        .expect(0)
+        .shows("Wrote seen.toml: 2 statements");
+    load.signal(Signal::TERM);
+    load.end();
+    let seen = fs::read_to_string(desk.path().join("seen.toml")).unwrap();
+    let prepared = "\\set v1 random(1, 100000)\nselect name from item where id = :v1 and name <> 'why?';\n";
+    assert!(seen.contains(prepared), "{seen}");
+    assert!(seen.contains("select count(*) from item where id < 7;\n"), "{seen}");
+    Ended::of(&mut desk.command(["check", "seen.toml", "--target", &address]))
+        .expect(0)
+        .shows("captured.s2: 1 statement prepared");
 }
 
 #[test]

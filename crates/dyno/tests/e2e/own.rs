@@ -266,5 +266,9 @@ fn what_a_mariadb_executes_is_captured() {
     );
     assert!(seen.contains("cut lists of values short"), "{seen}");
     dyno(&desk, &home, &["check", "seen.toml", "--target", &url]).expect(0);
+    desk.file("marked.toml", "[[workload]]\nscript = \"select ? + 1;\"\n");
+    dyno(&desk, &home, &["check", "marked.toml", "--target", &url])
+        .expect(1)
+        .shows("given 0 values, but the server finds 1 placeholders (?) in it");
     dyno(&desk, &home, &["server", "stop"]).expect(0);
 }

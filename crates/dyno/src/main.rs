@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
-        Command::Server(arguments) => server::server(&arguments),
+        Command::Server(arguments) => server::server(&arguments, &words),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),

@@ -1,6 +1,4 @@
-//! `dyno server`: private servers for other tools. Each is kept by a dyno of its own, in the background, which says in
-//! a file in dyno's home that it is there, and holds a lock on that: so one that was killed is not taken for one that
-//! runs.
+//! `dyno server`: private servers for other tools. Each is kept by a dyno of its own, in the background.
 
 use crate::announcer::Announcer;
 use crate::cli::{NamedServer, ServerAction, ServerArguments, StartArguments};
@@ -10,42 +8,31 @@ use crate::{interrupt, say};
 use dyno_engine::Stop;
 use dyno_lab::experiment;
 use dyno_lab::run::{Emergency, StandRequest, Standing, stand};
+use dyno_lab::standing::{Held, Record, StandingError, find, standing};
 use dyno_target::embedded::home_folder;
 use dyno_target::target::without_secrets;
 use rustix::process::{Pid, Signal, kill_process};
-use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often it is looked whether a server has stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is kept of a server that runs.
-#[derive(Debug, Serialize, Deserialize)]
-struct Record {
-    name: String,
-    server: String,
-    /// With its password: the file is for its owner alone.
-    url: String,
-    pid: i32,
-    /// When it was ready.
-    since: jiff::Timestamp,
-    /// The experiment whose data it has.
-    with: Option<String>,
-}
-
 /// `dyno server`.
-pub fn server(arguments: &ServerArguments) -> Result<(), Failure> {
+///
+/// `words` are those of the command line, as they were typed.
+pub fn server(arguments: &ServerArguments, words: &[OsString]) -> Result<(), Failure> {
     match &arguments.action {
         ServerAction::Start(start) if start.foreground => keep(start),
-        ServerAction::Start(start) => launch(start),
+        ServerAction::Start(start) => launch(start, words),
         ServerAction::Stop(named) => end(named),
-        ServerAction::Url(named) => say::result(&find(named)?.url),
+        ServerAction::Url(named) => say::result(&find(&folder()?, named.name.as_deref())?.url),
         ServerAction::List => list(),
     }
 }
@@ -60,19 +47,18 @@ fn folder() -> Result<PathBuf, Failure> {
 }
 
 /// Starts a dyno in the background that keeps the server, and waits until that is up.
-fn launch(start: &StartArguments) -> Result<(), Failure> {
-    if let Some(record) = running()?.into_iter().find(|record| record.name == start.name) {
-        return Err(format!(
-            "{} is running already: {}; stop it with dyno server stop {}, or give another --name",
-            record.name, record.server, record.name
-        )
-        .into());
+fn launch(start: &StartArguments, words: &[OsString]) -> Result<(), Failure> {
+    if standing(&folder()?).iter().any(|record| record.name == start.name) {
+        let name = start.name.clone();
+        return Err(StandingError::Running { name }.into());
     }
+    let stop = Stop::new();
+    interrupt::handle_unmeasured(&stop, &Emergency::default())?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find the program of this dyno: {error}"))?;
     let mut keeper = Command::new(program)
-        .args(std::env::args_os().skip(1))
+        .args(words.iter().skip(1))
         .arg("--foreground")
-        // Ctrl-C in this terminal is not for it.
+        // Ctrl-C in this terminal is not for it once it is up.
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -89,10 +75,23 @@ fn launch(start: &StartArguments) -> Result<(), Failure> {
             say::aside(&line);
         }
     });
+    let (is_told, pid) = (Arc::new(AtomicBool::new(false)), Pid::from_child(&keeper));
+    let is_over = Arc::clone(&is_told);
+    let watched = std::thread::spawn(move || {
+        while !is_over.load(Ordering::Relaxed) {
+            if stop.requested() {
+                let _ = kill_process(pid, Signal::TERM);
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    });
     let mut url = String::new();
     if let Some(stdout) = keeper.stdout.take() {
         BufReader::new(stdout).read_line(&mut url)?;
     }
+    is_told.store(true, Ordering::Relaxed);
+    let _ = watched.join();
     if url.is_empty() {
         // It has said why.
         keeper.wait()?;
@@ -124,8 +123,6 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
     });
     let resolved = resolved.transpose()?;
     let folder = folder()?;
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    let path = folder.join(format!("{}.json", start.name));
     let (stop, emergency) = (Stop::new(), Emergency::default());
     interrupt::handle_unmeasured(&stop, &emergency)?;
     let request = StandRequest {
@@ -144,7 +141,7 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
             since: jiff::Timestamp::now(),
             with: start.with.clone(),
         };
-        held = Some(Held::write(&path, &record)?);
+        held = Some(Held::write(&folder, &record).map_err(|error| error.to_string())?);
         for note in &standing.notes {
             say::aside(&format!("note: {note}"));
         }
@@ -158,92 +155,14 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
     Ok(stood?)
 }
 
-/// The file that says that a server runs, locked as long as it does. Dropped, it is removed.
-struct Held {
-    path: PathBuf,
-    _file: File,
-}
-
-impl Held {
-    fn write(path: &Path, record: &Record) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-        let text = serde_json::to_string(record).map_err(|error| error.to_string())?;
-        // Whoever reads it while it is written finds it locked, but not whole.
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(failed)?;
-        file.try_lock()
-            .map_err(|_| format!("another dyno holds {}", path.display()))?;
-        file.set_len(0)
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(failed)?;
-        Ok(Self {
-            path: path.to_owned(),
-            _file: file,
-        })
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// The servers that run, by name. What one that was killed has left is removed.
-fn running() -> Result<Vec<Record>, Failure> {
-    let Ok(entries) = fs::read_dir(folder()?) else {
-        return Ok(Vec::new());
-    };
-    let mut records = Vec::new();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let Ok(file) = File::open(&path) else { continue };
-        match file.try_lock_shared() {
-            Ok(()) => {
-                let _ = fs::remove_file(&path);
-            }
-            Err(TryLockError::WouldBlock) => {
-                let text = fs::read_to_string(&path).unwrap_or_default();
-                records.extend(serde_json::from_str::<Record>(&text));
-            }
-            Err(TryLockError::Error(_)) => {}
-        }
-    }
-    records.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(records)
-}
-
-/// The server that is meant.
-fn find(named: &NamedServer) -> Result<Record, Failure> {
-    let mut all = running()?;
-    let names: Vec<String> = all.iter().map(|record| record.name.clone()).collect();
-    let place = match (&named.name, all.len()) {
-        (_, 0) => {
-            return Err("no server is running; start one with dyno server start"
-                .to_owned()
-                .into());
-        }
-        (None, 1) => Some(0),
-        (None, _) => return Err(format!("which one? There are: {}", names.join(", ")).into()),
-        (Some(name), _) => names.iter().position(|known| known == name),
-    };
-    match place {
-        Some(place) => Ok(all.swap_remove(place)),
-        None => Err(format!("no server of that name is running; there are: {}", names.join(", ")).into()),
-    }
-}
-
 fn end(named: &NamedServer) -> Result<(), Failure> {
-    let record = find(named)?;
+    let folder = folder()?;
+    let record = find(&folder, named.name.as_deref())?;
     Pid::from_raw(record.pid)
         .map_or(Err(rustix::io::Errno::SRCH), |pid| kill_process(pid, Signal::TERM))
         .map_err(|error| format!("cannot stop {} (process {}): {error}", record.name, record.pid))?;
     // What is open is written first, which may take a while.
-    while running()?
+    while standing(&folder)
         .iter()
         .any(|other| other.name == record.name && other.pid == record.pid)
     {
@@ -254,7 +173,7 @@ fn end(named: &NamedServer) -> Result<(), Failure> {
 }
 
 fn list() -> Result<(), Failure> {
-    let all = running()?;
+    let all = standing(&folder()?);
     if all.is_empty() {
         return say::result("No server is running. Start one with: dyno server start");
     }

@@ -50,7 +50,9 @@ pub fn stand(
     emergency: &Emergency,
 ) -> Result<(), RunError> {
     let flag = stop.flag();
-    let embedded = private(request.target, request.environment, &flag)?.in_role(request.name)?;
+    // No server of an experiment can be called so: its name has no dot.
+    let role = format!("tools.{}", request.name);
+    let embedded = private(request.target, request.environment, &flag)?.in_role(&role)?;
     let settings = request.experiment.map(settings).unwrap_or_default();
     let needs = Needs {
         settings: &settings,

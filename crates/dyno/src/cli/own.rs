@@ -1,7 +1,7 @@
 //! What may be typed to write experiments of one's own, and to have servers for them.
 
 use super::measure::SizeName;
-use super::value::{age, assignment, label};
+use super::value::{age, assignment, label, server_name};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub struct StartArguments {
     pub version: String,
 
     /// What to call it, if there are to be several; each has data of its own
-    #[arg(long, value_name = "NAME", value_parser = label, default_value = "server")]
+    #[arg(long, value_name = "NAME", value_parser = server_name, default_value = "server")]
     pub name: String,
 
     /// With settings and data of this experiment: its name, or the path of its file

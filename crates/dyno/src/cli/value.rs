@@ -47,6 +47,15 @@ pub(super) fn label(text: &str) -> Result<String, String> {
     }
 }
 
+/// What a private server may be called: its data has a folder of that name.
+pub(super) fn server_name(text: &str) -> Result<String, String> {
+    let allowed = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
+    match (1..=40).contains(&text.len()) && text.chars().all(allowed) && !text.starts_with(['-', '_', '.']) {
+        true => Ok(text.to_owned()),
+        false => Err("write 1 to 40 letters, digits, -, _ and ., beginning with a letter or digit".to_owned()),
+    }
+}
+
 /// A number of things that there must be.
 pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.trim().parse() {

@@ -140,6 +140,14 @@ impl Reader<'_> {
         span: Range<usize>,
     ) -> Result<IndexMap<String, String>, Diagnostic> {
         let chosen = section.texts("columns")?;
+        let named = match file.header {
+            true => first.to_vec(),
+            false => chosen.iter().map(|(name, _)| name.clone()).collect(),
+        };
+        if let Some(wrong) = wrong_name(&named) {
+            let help = "each column has a name of its own";
+            return Err(self.source.complain(span, wrong, help));
+        }
         let numbered = |names: &[String]| {
             let each = names.iter().enumerate();
             each.map(|(number, name)| (name.clone(), (number + 1).to_string()))
@@ -183,4 +191,19 @@ impl Reader<'_> {
         });
         chosen.collect()
     }
+}
+
+/// What is wrong with the names of a file's columns.
+fn wrong_name(names: &[String]) -> Option<String> {
+    (1..).zip(names).find_map(|(number, name)| {
+        let place = names
+            .iter()
+            .position(|other| other == name)
+            .map_or(number, |place| place + 1);
+        match name.as_str() {
+            "" => Some(format!("column {number} has no name")),
+            name if place < number => Some(format!("columns {place} and {number} are both called `{name}`")),
+            _ => None,
+        }
+    })
 }

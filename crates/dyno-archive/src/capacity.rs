@@ -160,7 +160,7 @@ impl CapacitySearch {
             .iter()
             .filter(|limit| limit.measure != LimitedMeasure::Errors);
         let longest_us = times.map(|limit| limit.below).fold(0.0, f64::max);
-        Duration::from_secs_f64(longest_us / 1e6)
+        Duration::try_from_secs_f64(longest_us / 1e6).unwrap_or(Duration::MAX)
     }
 }
 

@@ -93,7 +93,13 @@ impl Series {
     /// path of; else the newest that is called so.
     #[must_use]
     pub fn find(archive: &Path, name: &str) -> Option<Self> {
-        let exact = [archive.join(name), PathBuf::from(name)];
+        // The archive is around the folder, so the path has to name it: `.` does not.
+        let given = PathBuf::from(name);
+        let given = match given.file_name() {
+            Some(_) => given,
+            None => given.canonicalize().unwrap_or(given),
+        };
+        let exact = [archive.join(name), given];
         exact.into_iter().find_map(Self::read).or_else(|| {
             let all = Self::all(archive).ok()?;
             all.into_iter().rfind(|series| series.record.name == name)

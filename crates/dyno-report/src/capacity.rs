@@ -1,6 +1,6 @@
 //! The highest load that holds limits, in words.
 
-use crate::figures::duration;
+use crate::figures::{duration, seconds};
 use crate::table::Page;
 use dyno_archive::figures::{decimal, figure};
 use dyno_archive::{Capacity, CapacityAnswer, CapacityStep, LoadDimension, LoadLimit};
@@ -15,7 +15,7 @@ pub fn capacity(known: &Capacity) -> String {
         _ => ("hold", "are"),
     };
     let of = |load: Option<f64>| load.map_or_else(|| "any load".to_owned(), |load| words(known, load));
-    let after = duration(Duration::from_secs_f64(known.measured_s.max(0.0)));
+    let after = seconds(known.measured_s);
     match (known.answer, known.over, known.fails) {
         (CapacityAnswer::Found, ..) => format!(
             "{limits} {hold} up to {} and no longer at {}; found in {after}.",

@@ -417,7 +417,7 @@ fn expected(plan: &Plan, storage: &dyn Fn(&Resolved) -> Storage) -> Vec<(&'stati
         .copied()
         .filter(|experiment| storage(experiment).makes_copies);
     let copied = sum(&mut copied.map(data_bytes));
-    let copying = Duration::from_secs_f64((copied as f64 / COPIED_BYTES_PER_S).ceil());
+    let copying = Duration::try_from_secs_f64((copied as f64 / COPIED_BYTES_PER_S).ceil()).unwrap_or(Duration::MAX);
     let around = AROUND_RUN.saturating_mul(runs).saturating_add(copying);
     let mut time = format!("{} for the phases of {}", lasting(phases), counted(runs.into(), "run"));
     time.push_str(&format!(", about {} for set-up and clean-up", duration(around)));

@@ -109,10 +109,15 @@ pub(crate) fn bytes(number: u64) -> String {
     let mut unit = 0;
     // As long as four digits do, they say more than a decimal would.
     while number >= 10 * 1024 && unit + 1 < UNITS.len() {
-        number = (number + 512) / 1024;
+        number = number.saturating_add(512) / 1024;
         unit += 1;
     }
     format!("{} {}", count(number), UNITS[unit])
+}
+
+/// So many seconds in words, as [`duration`] has them.
+pub(crate) fn seconds(seconds: f64) -> String {
+    duration(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default())
 }
 
 /// A duration in words: `20 s`, `5 min 30 s`, `8 h`, `3 d 2 h`.
@@ -122,7 +127,9 @@ pub fn duration(duration: Duration) -> String {
     if duration < Duration::from_secs(10) && duration.subsec_millis() > 0 {
         return format!("{} s", decimal(duration.as_secs_f64(), 1));
     }
-    let mut rest_s = duration.as_secs() + u64::from(duration.subsec_millis() >= 500);
+    let mut rest_s = duration
+        .as_secs()
+        .saturating_add(u64::from(duration.subsec_millis() >= 500));
     let mut parts = Vec::new();
     for (part_s, unit) in PARTS {
         if rest_s >= part_s {

@@ -114,9 +114,6 @@ impl ListedCampaign {
 /// The campaigns of an archive, one line each, the newest last.
 #[must_use]
 pub fn campaigns(campaigns: &[Campaign]) -> String {
-    if campaigns.is_empty() {
-        return empty();
-    }
     let dash = || "-".to_owned();
     let rows = campaigns.iter().map(|campaign| {
         let listed = ListedCampaign::of(campaign);
@@ -146,17 +143,9 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
     )
 }
 
-fn empty() -> String {
-    "There are no runs yet. Start with `dyno run pk-update`; `dyno list experiments` shows all experiments.\n"
-        .to_owned()
-}
-
 /// The runs of campaigns, one line each, the newest last.
 #[must_use]
 pub fn runs(campaigns: &[Campaign]) -> String {
-    if campaigns.is_empty() {
-        return empty();
-    }
     let rows = campaigns.iter().flat_map(|campaign| {
         let (when, experiment) = match &campaign.record {
             Ok(record) => {

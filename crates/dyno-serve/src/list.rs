@@ -59,6 +59,7 @@ impl List {
         let mut rows: Vec<Row> = campaigns
             .iter()
             .rev()
+            .filter(|campaign| filter.is_of(campaign))
             .map(row)
             .filter(|row| filter.admits(row))
             .collect();
@@ -79,9 +80,13 @@ impl Filter {
     fn admits(&self, row: &Row) -> bool {
         let shown = [&row.name, &row.experiment, &row.title, &row.target, &row.varied].map(|text| text.to_lowercase());
         let has = |word: &str| shown.iter().any(|text| text.contains(word));
-        self.text.to_lowercase().split_whitespace().all(has)
-            && (self.state.is_empty() || self.state == row.state)
-            && (self.experiment.is_empty() || row.experiment.split(' ').next() == Some(self.experiment.as_str()))
+        self.text.to_lowercase().split_whitespace().all(has) && (self.state.is_empty() || self.state == row.state)
+    }
+
+    /// Whether the campaign measures the experiment that is asked for.
+    fn is_of(&self, campaign: &Campaign) -> bool {
+        let outline = campaign.outline.as_ref();
+        self.experiment.is_empty() || outline.is_some_and(|outline| outline.experiment == self.experiment)
     }
 }
 

@@ -16,9 +16,9 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         return series::report(&serieses, arguments);
     }
     let archive = Archive::new(&arguments.archive.archive);
-    let campaigns = campaigns(&archive, arguments)?;
+    let (campaigns, baseline) = campaigns(&archive, arguments)?;
     look::apart(campaigns.iter().flatten())?;
-    let document = || document_of(&campaigns, arguments);
+    let document = || document_of(&campaigns, baseline, arguments);
     let default = default_folder(&campaigns, arguments)?;
     let output = Output::new(arguments, default);
     match arguments.format {
@@ -60,20 +60,28 @@ pub fn file_of(campaign: &Campaign) -> PathBuf {
     campaign.path.join("report.html")
 }
 
-/// The campaigns that were named, that of the baseline among them; those that are taken together stand together.
-fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Vec<Campaign>>, Failure> {
-    let mut names: Vec<&str> = arguments.campaigns.iter().map(String::as_str).collect();
-    if let Some(baseline) = arguments
-        .baseline
-        .as_deref()
-        .filter(|baseline| !names.contains(baseline))
-    {
-        names.insert(0, baseline);
+/// The campaigns that were named, those that are taken together beside each other, and which are the baseline.
+fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<(Vec<Vec<Campaign>>, Option<usize>), Failure> {
+    let named = arguments.campaigns.iter().map(|names| look::pooled(archive, names));
+    let mut campaigns = named.collect::<Result<Vec<_>, _>>()?;
+    let Some(baseline) = &arguments.baseline else {
+        if campaigns.is_empty() {
+            campaigns.push(vec![look::campaign(archive, None)?]);
+        }
+        return Ok((campaigns, None));
+    };
+    let baseline = look::pooled(archive, baseline)?;
+    // By whatever names they were called.
+    let folders = |pool: &[Campaign]| {
+        pool.iter()
+            .map(|campaign| campaign.path.canonicalize().ok())
+            .collect::<Vec<_>>()
+    };
+    let place = campaigns.iter().position(|pool| folders(pool) == folders(&baseline));
+    if place.is_none() {
+        campaigns.insert(0, baseline);
     }
-    match names.as_slice() {
-        [] => Ok(vec![vec![look::campaign(archive, None)?]]),
-        names => names.iter().map(|names| look::pooled(archive, names)).collect(),
-    }
+    Ok((campaigns, Some(place.unwrap_or(0))))
 }
 
 /// The campaigns, with nothing but the run that was asked for if one was.
@@ -85,19 +93,16 @@ fn only(mut campaigns: Vec<Campaign>, arguments: &ReportArguments) -> Result<Vec
     Ok(campaigns)
 }
 
-fn document_of(campaigns: &[Vec<Campaign>], arguments: &ReportArguments) -> Result<Document, Failure> {
+fn document_of(
+    campaigns: &[Vec<Campaign>],
+    baseline: Option<usize>,
+    arguments: &ReportArguments,
+) -> Result<Document, Failure> {
     if let (Some(wanted), Some(campaign)) = (&arguments.run, alone(campaigns)) {
         return Ok(document::of_run(campaign, look::run(campaign, wanted)?, Detail::Full));
     }
-    let place = |baseline: &String| {
-        arguments
-            .campaigns
-            .iter()
-            .position(|name| name == baseline)
-            .unwrap_or(0)
-    };
     let pools: Vec<Pool<'_>> = campaigns.iter().map(Pool::from_iter).collect();
-    Ok(document::of_pools(&pools, arguments.baseline.as_ref().map(place)))
+    Ok(document::of_pools(&pools, baseline))
 }
 
 /// The only campaign.
@@ -119,7 +124,7 @@ fn default_folder(campaigns: &[Vec<Campaign>], arguments: &ReportArguments) -> R
 }
 
 /// Where to write.
-enum Output {
+pub enum Output {
     /// To standard output.
     Standard,
     /// Into this file, or folder if there are several files.
@@ -129,7 +134,7 @@ enum Output {
 }
 
 impl Output {
-    fn new(arguments: &ReportArguments, default: PathBuf) -> Self {
+    pub fn new(arguments: &ReportArguments, default: PathBuf) -> Self {
         match &arguments.output {
             Some(path) if path.as_os_str() == "-" => Self::Standard,
             Some(path) => Self::Path(path.clone()),
@@ -138,7 +143,7 @@ impl Output {
     }
 
     /// Writes a report of a single file.
-    fn write(&self, ending: &str, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn write(&self, ending: &str, bytes: &[u8]) -> Result<(), Failure> {
         match self.file(ending) {
             Some(file) => {
                 write(&file, bytes)?;
@@ -179,7 +184,7 @@ impl Output {
         say::result(&format!("{} charts are in {}", pictures.len(), folder.display()))
     }
 
-    fn file(&self, ending: &str) -> Option<PathBuf> {
+    pub fn file(&self, ending: &str) -> Option<PathBuf> {
         match self {
             Self::Standard => None,
             Self::Path(file) => Some(file.clone()),

@@ -1,9 +1,9 @@
 //! Which of several factors matter, in words.
 
 use super::cells::{Names, work_of};
-use super::turns::{known, time};
+use super::turns::known;
 use super::{Known, interval, name, percent, size};
-use crate::figures::{counted, duration};
+use crate::figures::{counted, duration, seconds};
 use dyno_archive::{Campaign, Effect, Screen, ScreenedFactor};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
             percent(share * 100.0)
         )
     });
-    let effort = format!("from {} pairs of {}", screen.pairs.len(), time(screen.each_s));
+    let effort = format!("from {} pairs of {}", screen.pairs.len(), seconds(screen.each_s));
     format!("Of {count} factors{work}, {found}{rest}{unexplained}; {effort}.")
 }
 

@@ -2,7 +2,7 @@
 
 use super::cells::{Names, work_of};
 use super::{Known, Pair, interval, name};
-use crate::figures::duration;
+use crate::figures::{duration, seconds};
 use dyno_archive::{Campaign, Ratio, Versus};
 use dyno_stats::differs;
 use std::time::Duration;
@@ -39,11 +39,11 @@ pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
         deciding,
         others: others.copied().map(known).collect(),
         detect: versus.detect,
-        effort: format!("after {}", time(versus.measured_s)),
+        effort: format!("after {}", seconds(versus.measured_s)),
         more: versus.more_blocks.map_or_else(
             || "if that is so, much more time would not decide it either".to_owned(),
             |blocks| {
-                let more = time(blocks as f64 * versus.block_s);
+                let more = seconds(blocks as f64 * versus.block_s);
                 format!("if that is so, about {more} more would decide it")
             },
         ),
@@ -74,8 +74,4 @@ pub(super) fn known(ratio: Ratio) -> Known {
         interval: Some((ratio.low, ratio.high)),
         differs: differs(ratio.low, ratio.high).is_some(),
     }
-}
-
-pub(super) fn time(seconds: f64) -> String {
-    duration(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default())
 }

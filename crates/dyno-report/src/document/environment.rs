@@ -6,7 +6,7 @@ use super::model::{Block, Section, Table, Value};
 use super::parts::{code, in_full, in_setup, paragraph, section, table};
 use super::results::pacing;
 use super::table::{FACTS, exactly, facts, number, text, without_empty_columns, words};
-use crate::figures::{bytes, count, counted, duration, one_line};
+use crate::figures::{bytes, count, counted, duration, one_line, seconds};
 use dyno_archive::plan::{Address, Fill, Levels, LuaScript, Prepare, Resolved, Workload, shown_parameter};
 use dyno_archive::summary::Pacing;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunRecord};
@@ -212,7 +212,6 @@ fn about(record: &CampaignRecord, several: bool) -> Vec<Block> {
 /// Which cell a run measured, and how long each of its phases took.
 fn about_run(run: &RunRecord) -> Table {
     let cell = run.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));
-    let seconds = |seconds: f64| duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let phases = run.phases.iter().map(|phase| {
         let lasted = phase
             .start_s

@@ -2,7 +2,7 @@
 
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::{say, written};
+use crate::report::Output;
 use dyno_archive::{Campaign, Series, SeriesParts};
 use dyno_report::cells_csv;
 use dyno_report::series::{SeriesReport, markdown, page};
@@ -43,28 +43,16 @@ pub fn report(serieses: &[Series], arguments: &ReportArguments) -> Result<(), Fa
         [series] => series.path.clone(),
         _ => PathBuf::from("."),
     };
-    let file = |ending: &str| match &arguments.output {
-        Some(path) if path.as_os_str() == "-" => None,
-        Some(path) => Some(path.clone()),
-        None => Some(default.join(format!("report.{ending}"))),
-    };
-    let write = |ending: &str, bytes: &[u8]| match file(ending) {
-        Some(file) => {
-            written::write(&file, bytes)
-                .map_err(|error| format!("{error}; choose another place with --output PATH"))?;
-            say::result(&format!("The report is {}", file.display()))
-        }
-        None => say::result(&String::from_utf8_lossy(bytes)),
-    };
+    let output = Output::new(arguments, default);
     match arguments.format {
         ReportFormat::Html => {
-            let file = file("html");
+            let file = output.file("html");
             let folder = file.as_ref().and_then(|file| file.parent()).unwrap_or(Path::new("."));
-            write("html", html(serieses, folder)?.as_bytes())
+            output.write("html", html(serieses, folder)?.as_bytes())
         }
-        ReportFormat::Md => write("md", markdown(&SeriesReport::of(serieses)?).as_bytes()),
-        ReportFormat::Json => write("json", &serde_json::to_vec_pretty(&SeriesReport::of(serieses)?)?),
-        ReportFormat::Csv => write("csv", &cells_csv(&campaigns(serieses)?)?),
+        ReportFormat::Md => output.write("md", markdown(&SeriesReport::of(serieses)?).as_bytes()),
+        ReportFormat::Json => output.write("json", &serde_json::to_vec_pretty(&SeriesReport::of(serieses)?)?),
+        ReportFormat::Csv => output.write("csv", &cells_csv(&campaigns(serieses)?)?),
         ReportFormat::Svg => Err("a series has no charts; choose --format html or md".to_owned().into()),
     }
 }

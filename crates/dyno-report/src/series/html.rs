@@ -61,14 +61,19 @@ pub fn page(report: &SeriesReport, link: &dyn Fn(&str) -> Option<String>) -> Res
         (part, links)
     });
     let measures = MEASURES.map(|(name, unit, _)| (name, unit));
+    let published = report.rows.iter().any(|row| row.published.is_some());
+    let history = report
+        .rows
+        .iter()
+        .any(|row| row.history.iter().any(|line| !line.is_empty()));
     let page = environment.get_template("series.html")?.render(context! {
         report => Value::from(Serde(report)),
         rows => Value::from(Serde(&rows)),
         parts => Value::from(Serde(parts.collect::<Vec<_>>())),
         measures => Value::from(Serde(&measures)),
-        width => 4 + report.columns.len() * MEASURES.len(),
-        published => report.rows.iter().any(|row| row.published.is_some()),
-        history => report.rows.iter().any(|row| row.history.iter().any(|line| !line.is_empty())),
+        width => 3 + report.columns.len() * MEASURES.len() + usize::from(published) + usize::from(history),
+        published => published,
+        history => history,
         policy => security_policy(),
         style => STYLE,
         script => SCRIPT,

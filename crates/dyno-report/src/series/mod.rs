@@ -102,7 +102,20 @@ impl SeriesReport {
             when: when(&series.record.started),
             command: series.record.command.clone(),
         };
-        let (columns, rows) = rows.finish();
+        let (columns, mut rows) = rows.finish();
+        let mut parts = part::parts(&read);
+        let titles: Vec<String> = parts.iter().map(|part| part.title.clone()).collect();
+        let apart = |title: &mut String, experiment: &str| {
+            if titles.iter().filter(|other| *other == title).count() > 1 {
+                *title = format!("{title} ({experiment})");
+            }
+        };
+        for row in &mut rows {
+            apart(&mut row.title, &row.experiment);
+        }
+        for part in &mut parts {
+            apart(&mut part.title, &part.experiment);
+        }
         Ok(Self {
             dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             created: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -111,7 +124,7 @@ impl SeriesReport {
             notes,
             columns,
             rows,
-            parts: part::parts(&read),
+            parts,
         })
     }
 

@@ -13,16 +13,22 @@ pub fn man(arguments: &ManArguments) -> Result<(), Failure> {
     let mut dyno = described().disable_help_subcommand(true);
     // Only then commands know what they are called in full.
     dyno.build();
-    match (&arguments.of, &arguments.out) {
+    match (arguments.of.as_slice(), &arguments.out) {
         (_, Some(folder)) => write_all(&dyno, folder),
-        (Some(name), None) => {
-            let Some(command) = shown(&dyno).find(|command| command.get_name() == name) else {
-                let names: Vec<_> = shown(&dyno).map(Command::get_name).collect();
-                return Err(format!("dyno has no command {name}; its commands are {}", names.join(", ")).into());
+        ([], None) => say::result(&page(&dyno)?),
+        (words, None) => {
+            let name = format!("dyno-{}", words.join("-"));
+            let Some(command) = shown(&dyno).into_iter().find(|command| full_name(command) == name) else {
+                let names: Vec<_> = dyno
+                    .get_subcommands()
+                    .filter(|command| !command.is_hide_set())
+                    .collect();
+                let names: Vec<_> = names.into_iter().map(Command::get_name).collect();
+                let asked = words.join(" ");
+                return Err(format!("dyno has no command {asked}; its commands are {}", names.join(", ")).into());
             };
             say::result(&page(command)?)
         }
-        (None, None) => say::result(&page(&dyno)?),
     }
 }
 
@@ -33,9 +39,11 @@ fn described() -> Command {
         .mut_subcommand("sysbench", |command| command.after_help(dyno_sysbench::help()))
 }
 
-/// The commands that are for people.
-fn shown(dyno: &Command) -> impl Iterator<Item = &Command> {
-    dyno.get_subcommands().filter(|command| !command.is_hide_set())
+/// The commands that are for people, each before its own.
+fn shown(command: &Command) -> Vec<&Command> {
+    let own = command.get_subcommands().filter(|command| !command.is_hide_set());
+    own.flat_map(|command| std::iter::once(command).chain(shown(command)))
+        .collect()
 }
 
 fn write_all(dyno: &Command, folder: &Path) -> Result<(), Failure> {

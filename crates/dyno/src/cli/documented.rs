@@ -1,7 +1,8 @@
 //! The command lines of the documentation are such as dyno understands.
 
-use super::Cli;
+use super::{Cli, Command};
 use clap::Parser;
+use dyno_lab::series::select;
 use pulldown_cmark::{CodeBlockKind, Event, Parser as Markdown, Tag, TagEnd};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,20 @@ fn calls(block: &str) -> Vec<Vec<String>> {
     calls
 }
 
+/// The first word that is said to be an experiment, but is neither one that comes with dyno nor a file or folder: words
+/// behind a command that lack their `#`.
+fn prose(cli: &Cli) -> Option<&str> {
+    let experiments = match cli.command.as_ref()? {
+        Command::Run(arguments) => &arguments.experiments,
+        _ => return None,
+    };
+    let is_one = |name: &String| {
+        let is_path = name.ends_with(".toml") || name.contains('/') || name == &name.to_uppercase();
+        is_path || select(std::slice::from_ref(name)).is_ok()
+    };
+    experiments.iter().find(|name| !is_one(name)).map(String::as_str)
+}
+
 #[test]
 fn every_command_of_the_documentation_is_understood() {
     let (mut understood, mut complaints) = (0, Vec::new());
@@ -79,7 +94,10 @@ fn every_command_of_the_documentation_is_understood() {
         let text = fs::read_to_string(&page).unwrap();
         for words in blocks(&text).iter().flat_map(|block| calls(block)) {
             match Cli::try_parse_from(&words) {
-                Ok(_) => understood += 1,
+                Ok(cli) => match prose(&cli) {
+                    Some(word) => complaints.push(format!("{}: {}: {word}", page.display(), words.join(" "))),
+                    None => understood += 1,
+                },
                 Err(error) => complaints.push(format!("{}: {}\n{error}", page.display(), words.join(" "))),
             }
         }

@@ -537,9 +537,9 @@ pub struct CompletionsArguments {
 /// What `dyno man` is told.
 #[derive(Args, Debug)]
 pub struct ManArguments {
-    /// Command that the page is about [default: dyno as a whole]
+    /// Command that the page is about, such as run or server start [default: dyno as a whole]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
-    pub of: Option<String>,
+    pub of: Vec<String>,
 
     /// Folder to write the pages of dyno and of all its commands to, instead of printing one
     #[arg(long, value_name = "DIR")]

@@ -65,6 +65,8 @@ pub struct Capture {
     pub left_out: usize,
     /// How often those in it were executed per second.
     pub per_s: f64,
+    /// How many of those in it change data.
+    pub changes: usize,
     /// How many executions there were besides of which the server does not say what they were.
     pub uncounted: u64,
 }
@@ -131,6 +133,7 @@ pub fn capture(
         statements: statements.len(),
         left_out: seen - statements.len(),
         per_s,
+        changes: statements.iter().filter(|statement| changes_data(statement)).count(),
         uncounted: executed.uncounted,
     })
 }
@@ -143,11 +146,26 @@ fn is_work(statement: &Statement) -> bool {
     !word.is_empty() && !NO_WORK.contains(&word.as_str()) && !is_cut
 }
 
+/// Whether executing a statement changes data, as far as its words tell.
+fn changes_data(statement: &Statement) -> bool {
+    const CHANGES: [&str; 7] = ["insert", "update", "delete", "replace", "merge", "call", "do"];
+    match first_word(&statement.text, &["--", "#"]).as_str() {
+        "with" => {
+            let text = statement.text.to_lowercase();
+            let mut words = text.split(|one: char| !one.is_ascii_alphanumeric() && one != '_');
+            words.any(|word| CHANGES[..5].contains(&word))
+        }
+        word => CHANGES.contains(&word),
+    }
+}
+
 /// Whether an experiment can hold the statement, and its script is read as what it is meant to be: values that are
 /// drawn, and one statement that has no others. The texts are those of whoever uses the server: behind a backslash one
 /// could have a command of scripts, such as `\shell`.
 fn can_be_written(statement: &Statement, lexis: Lexis) -> bool {
-    let script = script(statement);
+    let Some(script) = script(statement) else {
+        return false;
+    };
     // Three quotes end the text of a script, and TOML takes no other control characters.
     let is_toml = !script.contains("'''") && !script.contains(|one: char| one.is_control() && !"\n\t".contains(one));
     let is_read_as_meant = |lexis| {
@@ -186,7 +204,9 @@ fn text(statements: &[Statement], target: &str, per_s: f64, lasts: Duration) -> 
         "title = {}",
         toml::Value::String(format!("Captured from {target}"))
     ));
-    line(&format!("\n[server]\ntarget = {quoted}\n"));
+    line(&format!(
+        "\n[server]\n# target = {quoted}   # where it was seen; what changes data would change it there\n"
+    ));
     line("[[workload]]\nname    = \"captured\"\nclients = 8");
     line(&format!(
         "# rate  = {per_s:.1}   # as often as it was seen (open loop)\nscripts = ["
@@ -198,29 +218,33 @@ fn text(statements: &[Statement], target: &str, per_s: f64, lasts: Duration) -> 
             true => "; the server cut lists of values short, of which each has one value here",
             false => "",
         };
+        let changes = match changes_data(statement) {
+            true => "; changes data",
+            false => "",
+        };
         line(&format!(
-            "  # {} times, {:.3} ms each{cut}\n  {{ name = \"s{number}\", weight = {weight}, script = '''\n\
+            "  # {} times, {:.3} ms each{changes}{cut}\n  {{ name = \"s{number}\", weight = {weight}, script = '''\n\
              {};\n''' }},",
             statement.calls,
             ms(statement),
-            script(statement)
+            script(statement).unwrap_or_default()
         ));
     }
     line("]\n\n[phases]\nwarmup  = \"10s\"\nmeasure = \"60s\"");
     text
 }
 
-/// A statement in pgbench's language, with what draws its values before it.
-fn script(statement: &Statement) -> String {
+/// A statement in pgbench's language, with what draws its values before it; nothing if the type of one is not known.
+fn script(statement: &Statement) -> Option<String> {
     let text = statement.text.trim().trim_end_matches(';');
     let mut drawn = String::new();
     let script = match &statement.values {
         Values::Given => text.to_owned(),
         Values::Marked => marked(text, &mut drawn),
         Values::LeftOut => marked(&in_order(text), &mut drawn),
-        Values::Numbered(types) => numbered(text, types, &mut drawn),
+        Values::Numbered(types) => numbered(text, types, &mut drawn)?,
     };
-    drawn + &script
+    Some(drawn + &script)
 }
 
 /// A text of PostgreSQL's whose comments hold no `:name`, which a script would take for a variable's: a space stands
@@ -259,6 +283,10 @@ fn without_names_in_comments(text: &str) -> String {
 /// have, and with one value for a list.
 fn in_order(digest: &str) -> String {
     let text = digest.replace(" (", "(").replace("/* , ... */", "");
+    // Where a literal of a type stood, there is a number now.
+    let text = ["DATE", "TIME", "TIMESTAMP"]
+        .iter()
+        .fold(text, |text, kind| text.replace(&format!(" {kind} ?"), " ?"));
     text.replace("?, ...", "?").replace("(...)", "(?)").trim().to_owned()
 }
 
@@ -273,8 +301,8 @@ fn marked(text: &str, drawn: &mut String) -> String {
     script
 }
 
-/// A text with a value for each `$1`, `$2`, …
-fn numbered(text: &str, types: &[String], drawn: &mut String) -> String {
+/// A text with a value for each `$1`, `$2`, …; nothing if there is one without a type.
+fn numbered(text: &str, types: &[String], drawn: &mut String) -> Option<String> {
     let mut script = String::new();
     let mut known: Vec<(usize, String)> = Vec::new();
     let mut rest = text;
@@ -291,15 +319,15 @@ fn numbered(text: &str, types: &[String], drawn: &mut String) -> String {
         let place = match known.iter().find(|(other, _)| *other == number) {
             Some((_, place)) => place.clone(),
             None => {
-                let kind = types.get(number.wrapping_sub(1)).map(String::as_str);
-                let place = value(number, kind, drawn);
+                let kind = types.get(number.wrapping_sub(1))?;
+                let place = value(number, Some(kind), drawn);
                 known.push((number, place.clone()));
                 place
             }
         };
         script.push_str(&place);
     }
-    script + rest
+    Some(script + rest)
 }
 
 /// What stands in the place of a value of a type; what draws it is added to `drawn`.
@@ -309,6 +337,8 @@ fn value(number: usize, kind: Option<&str>, drawn: &mut String) -> String {
         Some("bool") => "true",
         Some("timestamp" | "timestamptz") => "now()",
         Some("date") => "current_date",
+        Some("time" | "timetz") => "'12:00'",
+        Some("interval") => "'1 day'",
         Some("uuid") => "gen_random_uuid()",
         Some("json" | "jsonb") => "'{}'",
         Some("bytea") => "'\\x00'",

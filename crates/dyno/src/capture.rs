@@ -2,7 +2,7 @@
 
 use crate::cli::CaptureArguments;
 use crate::failure::Failure;
-use crate::{interrupt, say, written};
+use crate::{interrupt, new, say, written};
 use dyno_engine::Stop;
 use dyno_lab::run::Emergency;
 use dyno_target::target::without_secrets;
@@ -35,15 +35,21 @@ pub fn capture(arguments: &CaptureArguments) -> Result<(), Failure> {
             captured.uncounted
         ));
     }
+    let beside = new::schema_beside(output)?;
     let left_out = match captured.left_out {
         0 => String::new(),
         number => format!(" ({number} others are left out)"),
     };
+    let changes = match captured.changes {
+        0 => String::new(),
+        number => format!(
+            "\n{number} of them change data: measure with them where that does no harm, not where they are from."
+        ),
+    };
+    let file = output.display();
     say::result(&format!(
-        "Wrote {}: {} statements{left_out}, {:.1} executions per second. Look through it, then: dyno check {}",
-        output.display(),
-        captured.statements,
-        captured.per_s,
-        output.display()
+        "Wrote {file}{beside}: {} statements{left_out}, {:.1} executions per second.{changes}\nLook through it, then: \
+         dyno check {file} --target URL",
+        captured.statements, captured.per_s,
     ))
 }

@@ -3,6 +3,7 @@
 use crate::cli::NewArguments;
 use crate::failure::Failure;
 use crate::say;
+use dyno_lab::command::redacted;
 use dyno_lab::experiment::{SCHEMA, SCHEMA_FILE, begin};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -15,17 +16,21 @@ pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
     if !create(Path::new(&file), &begin(title, &file))? {
         return Err(format!("{file} is there already; choose another name, or remove it").into());
     }
-    // One that is there may be of the same dyno or of another; editors are content with either.
-    let schema = create(Path::new(SCHEMA_FILE), SCHEMA)?;
-    let beside = if schema {
-        format!(", and {SCHEMA_FILE} for editors")
-    } else {
-        String::new()
-    };
+    let beside = schema_beside(Path::new(&file))?;
+    let word = redacted([&file]);
     say::result(&format!(
-        "Wrote {file}{beside}.\n\n  dyno check {file}   shows what would be done, and has a server prepare every \
-         statement\n  dyno run {file}     measures it, and writes a report"
+        "Wrote {file}{beside}.\n\n  dyno check {word}   shows what would be done, and has a server prepare every \
+         statement\n  dyno run {word}     measures it, and writes a report"
     ))
+}
+
+/// Writes what editors know of experiment files beside one, and says so as the end of a list.
+pub fn schema_beside(file: &Path) -> Result<String, Failure> {
+    // One that is there may be of the same dyno or of another; editors are content with either.
+    match create(&file.with_file_name(SCHEMA_FILE), SCHEMA)? {
+        true => Ok(format!(", and {SCHEMA_FILE} for editors")),
+        false => Ok(String::new()),
+    }
 }
 
 /// Writes a new file; `false`: there is one.

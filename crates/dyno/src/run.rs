@@ -146,10 +146,12 @@ pub fn set_of(arguments: &RunArguments) -> Vec<(String, String)> {
         .target
         .as_ref()
         .map(|target| ("target".to_owned(), target.replace(',', "\\,")));
+    // What --set says of it has the last word.
     let clients = arguments
         .clients
+        .iter()
         .map(|clients| ("clients".to_owned(), clients.to_string()));
-    arguments.set.iter().cloned().chain(target).chain(clients).collect()
+    clients.chain(arguments.set.iter().cloned()).chain(target).collect()
 }
 
 /// The plan of the experiment with these values.

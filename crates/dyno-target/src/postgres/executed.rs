@@ -41,7 +41,11 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
     let mut statements = between(before, read(&mut client, &query)?);
     for statement in &mut statements {
         if let Values::Numbered(types) = &mut statement.values {
-            *types = types_of(&mut client, &statement.text);
+            // What was a literal of a type has a number there, which is no SQL any more.
+            let texts = [statement.text.clone(), cast(&statement.text)];
+            if let Some((text, known)) = texts.into_iter().find_map(|text| typed(&mut client, text)) {
+                (statement.text, *types) = (text, known);
+            }
         }
     }
     Ok(Executed {
@@ -88,11 +92,58 @@ fn read(client: &mut Client, query: &str) -> Result<Vec<Counted>, TargetError> {
     Ok(rows.map(counted).collect())
 }
 
-/// The types of a statement's parameters; none if the server cannot say them.
-fn types_of(client: &mut Client, text: &str) -> Vec<String> {
-    let prepared = client.prepare(text);
-    prepared.map_or_else(
-        |_| Vec::new(),
-        |prepared| prepared.params().iter().map(|kind| kind.name().to_owned()).collect(),
-    )
+/// A statement with the types of its parameters; nothing if the server does not understand it.
+fn typed(client: &mut Client, text: String) -> Option<(String, Vec<String>)> {
+    let prepared = client.prepare(&text).ok()?;
+    let types = prepared.params().iter().map(|kind| kind.name().to_owned()).collect();
+    Some((text, types))
+}
+
+/// A text in which what stood before a literal, such as `date $1`, is a cast of its place.
+fn cast(text: &str) -> String {
+    const TYPES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "interval"];
+    let mut written = String::with_capacity(text.len());
+    let mut parts = text.split('$');
+    written.extend(parts.next());
+    for part in parts {
+        let before = written.trim_end();
+        let start = before
+            .trim_end_matches(|one: char| one.is_ascii_alphanumeric() || one == '_')
+            .len();
+        let word = before[start..].to_lowercase();
+        let digits = part.len() - part.trim_start_matches(|one: char| one.is_ascii_digit()).len();
+        let is_literal = digits > 0 && before.len() < written.len() && TYPES.contains(&word.as_str());
+        let (number, rest) = part.split_at(digits);
+        match is_literal {
+            true => {
+                written.truncate(start);
+                written.push_str(&format!("${number}::{word}{rest}"));
+            }
+            false => {
+                written.push('$');
+                written.push_str(part);
+            }
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_a_literal_of_a_type_is_cast() {
+        for (text, expected) in [
+            ("select date $1", "select $1::date"),
+            (
+                "select * from t where at > Timestamp  $1 - interval $2 and id = $3",
+                "select * from t where at > $1::timestamp - $2::interval and id = $3",
+            ),
+            ("select $1, update $2, a_date $3", "select $1, update $2, a_date $3"),
+            ("select date $x, é $1, é date $2", "select date $x, é $1, é $2::date"),
+        ] {
+            assert_eq!(cast(text), expected);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What may be typed to measure.
 
-use super::value::{age, assignment, label, percent};
+use super::value::{assignment, label, lasting, percent};
 use super::{ArchiveArgument, PipelineArguments};
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -186,7 +186,7 @@ pub struct VersusArguments {
     pub detect: f64,
 
     /// End after this time even if nothing is decided
-    #[arg(long, value_name = "TIME", value_parser = age, default_value = "10m")]
+    #[arg(long, value_name = "TIME", value_parser = lasting, default_value = "10m")]
     pub at_most: Duration,
 
     /// How long one variant works before it may be another's turn [default: 500ms, or up to 5s if the first ones
@@ -228,11 +228,11 @@ pub struct ScreenArguments {
 
     /// How long each pair is measured: there are 8 for up to 3 factors, 16 for up to 7 and 24 for up to 11
     /// [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = age, conflicts_with = "at_most")]
+    #[arg(long, value_name = "TIME", value_parser = lasting, conflicts_with = "at_most")]
     pub each: Option<Duration>,
 
     /// How long all pairs are measured together, instead of --each; bringing servers up and warming up come on top
-    #[arg(long, value_name = "TIME", value_parser = age)]
+    #[arg(long, value_name = "TIME", value_parser = lasting)]
     pub at_most: Option<Duration>,
 
     /// How long one of a pair works before it may be the other's turn
@@ -390,7 +390,7 @@ fn difference(text: &str) -> Result<f64, String> {
 /// How long a slice may be.
 fn slice(text: &str) -> Result<Duration, String> {
     let limits = Duration::from_millis(100)..=Duration::from_secs(60);
-    age(text)
+    lasting(text)
         .ok()
         .filter(|slice| limits.contains(slice))
         .ok_or_else(|| "write a time from 100ms to 60s, such as 500ms".to_owned())
@@ -407,7 +407,7 @@ fn nearness(text: &str) -> Result<f64, String> {
 /// How long a capacity may be sought.
 fn search_time(text: &str) -> Result<Duration, String> {
     let limits = Duration::from_secs(10)..=Duration::from_secs(7 * 86_400);
-    age(text)
+    lasting(text)
         .ok()
         .filter(|time| limits.contains(time))
         .ok_or_else(|| "write a time from 10s to 7d, such as 10m".to_owned())

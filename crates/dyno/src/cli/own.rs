@@ -1,7 +1,7 @@
 //! What may be typed to write experiments of one's own, and to have servers for them.
 
 use super::measure::SizeName;
-use super::value::{age, assignment, label, server_name};
+use super::value::{assignment, label, lasting, server_name};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,14 +99,14 @@ pub struct CaptureArguments {
     pub target: String,
 
     /// For how long
-    #[arg(long = "for", value_name = "TIME", value_parser = age, default_value = "60s")]
+    #[arg(long = "for", value_name = "TIME", value_parser = lasting, default_value = "60s")]
     pub lasts: Duration,
 
     /// The most statements, those first that took the most time
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub most: u16,
 
-    /// File to write [default: captured.toml in the current folder]
+    /// File to write
     #[arg(long, value_name = "FILE", default_value = "captured.toml")]
     pub output: PathBuf,
 }

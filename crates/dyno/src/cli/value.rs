@@ -23,6 +23,11 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
         .ok_or_else(expected)
 }
 
+/// How long something is to take.
+pub(super) fn lasting(text: &str) -> Result<Duration, String> {
+    age(text).map_err(|_| "write a time with its unit, such as 60s, 10m or 2h".to_owned())
+}
+
 /// An instant: the begin of a day here, a time, or how long ago it is.
 pub(super) fn since(text: &str) -> Result<Timestamp, String> {
     let local = text

@@ -12,7 +12,7 @@ use dyno_archive::{Campaign, CampaignWriter, Series, SeriesParts, SeriesWriter};
 use dyno_engine::Stop;
 use dyno_lab::command::redacted;
 use dyno_lab::run::{self, Emergency, Finished, Request, Resumption, RunError};
-use dyno_report::series::line;
+use dyno_report::series::{SeriesReport, line};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,11 @@ pub fn go(mut writer: SeriesWriter, todo: Vec<Todo<'_>>, arguments: &RunArgument
         {
             say::aside(&format!("note: {name} has no report of its own: {why}"));
         }
-        say::result(&line(number + 1, of, &title, campaign.as_ref()))?;
+        let line = line(number + 1, of, &title, campaign.as_ref());
+        match arguments.json {
+            true => say::aside(&line),
+            false => say::result(&line)?,
+        }
         if let Some(why) = failure {
             given_up = arguments.on_failure.map(OnFailure::from) == Some(OnFailure::Stop);
             failures.push(format!("{name}: {why}"));
@@ -84,7 +88,7 @@ pub fn go(mut writer: SeriesWriter, todo: Vec<Todo<'_>>, arguments: &RunArgument
     }
     let series = writer.series().clone();
     drop(writer);
-    end(&series, &failures, left)
+    end(&series, &failures, left, arguments.json)
 }
 
 /// The name and the title of a member.
@@ -148,8 +152,8 @@ fn failure_of(finished: &Finished) -> Option<String> {
     }
 }
 
-/// Says what is missing, and where the page is.
-fn end(series: &Series, failures: &[String], left: usize) -> Result<(), Failure> {
+/// Says what is missing, and where the page is; or all that was measured, as JSON.
+fn end(series: &Series, failures: &[String], left: usize, json: bool) -> Result<(), Failure> {
     if !failures.is_empty() || left > 0 {
         let of = series.record.members.len();
         if !failures.is_empty() {
@@ -171,11 +175,16 @@ fn end(series: &Series, failures: &[String], left: usize) -> Result<(), Failure>
     }
     let page = written(series);
     match page {
+        Ok(file) if json => say::aside(&format!("\nThe report is {}", file.display())),
         Ok(file) => say::result(&format!("\nThe report is {}", file.display()))?,
         Err(Failure::SetUp(why)) => say::aside(&format!(
             "note: there is no report: {why}; dyno report --output FILE writes it elsewhere"
         )),
         Err(other) => return Err(other),
+    }
+    if json {
+        let report = SeriesReport::of(std::slice::from_ref(series))?;
+        say::result(&serde_json::to_string_pretty(&report)?)?;
     }
     if failures.is_empty() && left == 0 {
         return Ok(());

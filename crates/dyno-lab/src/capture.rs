@@ -14,44 +14,10 @@ use std::time::Duration;
 /// The largest weight of a script.
 const MOST_WEIGHT: u64 = i32::MAX as u64;
 
-/// Statements that are not what a workload is made of, by their first words: those around transactions, of sessions,
-/// and of whoever looks after the database.
-const NO_WORK: [&str; 35] = [
-    "alter",
-    "analyze",
-    "begin",
-    "checkpoint",
-    "close",
-    "commit",
-    "copy",
-    "create",
-    "deallocate",
-    "describe",
-    "discard",
-    "drop",
-    "end",
-    "execute",
-    "explain",
-    "fetch",
-    "flush",
-    "grant",
-    "kill",
-    "load",
-    "lock",
-    "optimize",
-    "prepare",
-    "release",
-    "reset",
-    "revoke",
-    "rollback",
-    "savepoint",
-    "set",
-    "show",
-    "start",
-    "truncate",
-    "unlock",
-    "use",
-    "vacuum",
+/// Statements that a workload is made of, by their first words. Others are around transactions, of sessions, or of
+/// whoever looks after the database, whose passwords may be in them.
+const WORK: [&str; 10] = [
+    "call", "delete", "insert", "merge", "replace", "select", "table", "update", "values", "with",
 ];
 
 /// What was captured.
@@ -143,12 +109,12 @@ fn is_work(statement: &Statement) -> bool {
     let word = first_word(&statement.text, &["--", "#"]);
     // Servers cut long texts so.
     let is_cut = statement.text.trim_end().ends_with("...");
-    !word.is_empty() && !NO_WORK.contains(&word.as_str()) && !is_cut
+    WORK.contains(&word.as_str()) && !is_cut
 }
 
 /// Whether executing a statement changes data, as far as its words tell.
 fn changes_data(statement: &Statement) -> bool {
-    const CHANGES: [&str; 7] = ["insert", "update", "delete", "replace", "merge", "call", "do"];
+    const CHANGES: [&str; 6] = ["insert", "update", "delete", "replace", "merge", "call"];
     match first_word(&statement.text, &["--", "#"]).as_str() {
         "with" => {
             let text = statement.text.to_lowercase();
@@ -200,6 +166,9 @@ fn text(statements: &[Statement], target: &str, per_s: f64, lasts: Duration) -> 
          # their ranges. Statements that belong together in a transaction are apart here.\n",
         lasts.as_secs()
     ));
+    if statements.iter().any(|statement| statement.values == Values::Given) {
+        line("# Some have the values of one execution, which may be confidential.\n");
+    }
     line(&format!(
         "title = {}",
         toml::Value::String(format!("Captured from {target}"))
@@ -309,11 +278,14 @@ fn numbered(text: &str, types: &[String], drawn: &mut String) -> Option<String> 
     while let Some((before, after)) = rest.split_once('$') {
         script.push_str(before);
         let digits = after.len() - after.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
-        let (number, after) = after.split_at(digits);
+        let (digits, after) = after.split_at(digits);
         rest = after;
-        let Ok(number) = number.parse::<usize>() else {
+        let in_name = script.ends_with(|one: char| one.is_alphanumeric() || one == '_')
+            || !script.matches('"').count().is_multiple_of(2);
+        let number = digits.parse::<usize>().ok().filter(|_| !in_name);
+        let Some(number) = number else {
             script.push('$');
-            script.push_str(number);
+            script.push_str(digits);
             continue;
         };
         let place = match known.iter().find(|(other, _)| *other == number) {
@@ -325,7 +297,14 @@ fn numbered(text: &str, types: &[String], drawn: &mut String) -> Option<String> 
                 place
             }
         };
+        // Between the ends of a slice stands a colon, which is not that of a variable.
+        if script.ends_with(':') {
+            script.push(' ');
+        }
         script.push_str(&place);
+        if rest.starts_with(':') && !rest.starts_with("::") {
+            script.push(' ');
+        }
     }
     Some(script + rest)
 }
@@ -382,7 +361,14 @@ mod tests {
                 Values::Numbered(types),
             ),
             executed("update t set a = ? where id = ? and b <> 'why?'", Values::Marked),
-            executed("select '{}'::jsonb ? 'a' -- $x", Values::Numbered(Vec::new())),
+            executed(
+                "select '{}'::jsonb ? 'a', \"a$1b\", a$1 -- $x",
+                Values::Numbered(Vec::new()),
+            ),
+            executed(
+                "select a[$1:$2] from t where b = $3::date",
+                Values::Numbered(["int4", "int4", "date"].map(str::to_owned).to_vec()),
+            ),
             executed("select 1 from t where a = '?'", Values::Given),
             executed(
                 "SELECT MAX ( `a` ) , SUBSTRING ( `b` , ?, ... ) FROM `t` WHERE `id` IN (...)",
@@ -444,6 +430,8 @@ mod tests {
             ("/* select */ -- one\n commit", false),
             ("/* never ends", false),
             ("set x = 1", false),
+            ("change master to master_password = 'x'", false),
+            ("do $$ begin end $$", false),
             ("", false),
             ("select a from t where b in (...)", true),
             ("select a from t where b = ...", false),

@@ -10,10 +10,19 @@ use dyno_target::target::without_secrets;
 /// `dyno capture`.
 pub fn capture(arguments: &CaptureArguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    if output.is_file() {
+    // Not only after all is watched.
+    if output.symlink_metadata().is_ok() {
         return Err(format!(
             "{} is there already; give another --output, or remove it",
             output.display()
+        )
+        .into());
+    }
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(format!(
+            "there is no folder {}; make it, or give another --output",
+            folder.display()
         )
         .into());
     }

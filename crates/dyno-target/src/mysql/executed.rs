@@ -10,6 +10,7 @@ use super::error::cannot;
 use super::{Client, ClientError, connect_until};
 use crate::target::{Counted, Executed, StopFlag, TargetError, Values, between, wait};
 use dyno_wire::MyStatement;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -40,6 +41,14 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
         if let Some(text) = seen.remove(&counted.key) {
             counted.values = values_in(&text);
             counted.text = text;
+        }
+    }
+    if matches!(statistics, Statistics::Digests) {
+        let tables: Vec<String> = client
+            .query("select table_name from information_schema.tables where table_schema = database()")
+            .map_err(failed())?;
+        for counted in after.iter_mut().filter(|counted| counted.values == Values::LeftOut) {
+            counted.text = with_names(&counted.text, &tables);
         }
     }
     let uncounted = statistics.uncounted(&mut client).map_err(failed())?;
@@ -138,6 +147,20 @@ fn without_execute(digest: String) -> String {
     }
 }
 
+/// A digest of MariaDB's in which tables are called by their names: one that is also a keyword is in capitals there,
+/// without quotes, and so would be another table.
+fn with_names(digest: &str, tables: &[String]) -> String {
+    let mut words: Vec<Cow<'_, str>> = digest.split(' ').map(Cow::Borrowed).collect();
+    for place in 1..words.len() {
+        let is_of_table = ["FROM", "JOIN", "INTO", "UPDATE", ","].contains(&words[place - 1].as_ref());
+        let table = tables.iter().find(|table| table.to_uppercase() == words[place]);
+        if let Some(table) = table.filter(|_| is_of_table) {
+            words[place] = Cow::Owned(format!("`{table}`"));
+        }
+    }
+    words.join(" ")
+}
+
 /// Keeps a text for each digest that a session executes or has executed last.
 fn look_at_sessions(client: &mut Client, seen: &mut HashMap<String, String>) -> Result<(), ClientError> {
     let rows: Vec<(String, String)> = client.query(
@@ -148,4 +171,32 @@ fn look_at_sessions(client: &mut Client, seen: &mut HashMap<String, String>) -> 
         seen.entry(digest).or_insert(text);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_a_digest_have_their_names() {
+        let tables = ["account", "Time", "city"].map(str::to_owned);
+        for (digest, expected) in [
+            (
+                "SELECT `name` FROM ACCOUNT WHERE `id` = ?",
+                "SELECT `name` FROM `account` WHERE `id` = ?",
+            ),
+            ("UPDATE TIME SET TIME = ?", "UPDATE `Time` SET TIME = ?"),
+            ("SELECT ACCOUNT , `b` FROM `city`", "SELECT ACCOUNT , `b` FROM `city`"),
+        ] {
+            assert_eq!(with_names(digest, &tables), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_prepared_is_not_executed_by_name() {
+        assert_eq!(without_execute("EXECUTE SELECT ?".to_owned()), "SELECT ?");
+        assert_eq!(without_execute("EXECUTE `one`".to_owned()), "EXECUTE `one`");
+        assert_eq!(values_in("select '?'"), Values::Given);
+        assert_eq!(values_in("select ?"), Values::Marked);
+    }
 }

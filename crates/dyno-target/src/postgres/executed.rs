@@ -6,6 +6,9 @@ use super::server_message;
 use crate::target::{Counted, Executed, StopFlag, TargetError, Values, between, wait};
 use std::time::Duration;
 
+/// What the view has in place of a text that the role may not see.
+const HIDDEN: &str = "<insufficient privilege>";
+
 /// Its statistics cannot be had.
 #[derive(Debug, thiserror::Error)]
 enum ExecutedError {
@@ -14,6 +17,8 @@ enum ExecutedError {
          shared_preload_libraries, restart the server, and create extension pg_stat_statements"
     )]
     Missing,
+    #[error("this role may not see the statements of others: grant pg_read_all_stats to it")]
+    Hidden,
     #[error("cannot read pg_stat_statements: {0}")]
     Refused(String),
 }
@@ -39,6 +44,9 @@ pub(super) fn executed(info: &ConnectionInfo, lasts: Duration, stop: &StopFlag) 
     let before = read(&mut client, &query)?;
     let lasts = wait(lasts, stop, || Ok(()))?;
     let mut statements = between(before, read(&mut client, &query)?);
+    if statements.iter().any(|statement| statement.text == HIDDEN) {
+        return Err(TargetError::other(ExecutedError::Hidden));
+    }
     for statement in &mut statements {
         if let Values::Numbered(types) = &mut statement.values {
             // What was a literal of a type has a number there, which is no SQL any more.

@@ -125,3 +125,62 @@ fn read(path: &Path) -> Result<String, ExperimentError> {
         cause,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_archive::plan::{Scripts, Size};
+    use dyno_script::{Cursor, Random, Script, Step, Symbols, Value, Variables};
+
+    /// How often each of the first ranks is drawn by workload C of ycsb, in so many executions.
+    fn ranks(executions: usize) -> [usize; 5] {
+        let plan = find("ycsb").unwrap().plan(Size::Small, &[], None, 1, 2).unwrap();
+        let mut workloads = plan.cells.iter().flat_map(|cell| &cell.experiment.workloads);
+        let workload = workloads.find(|workload| workload.name == "C").unwrap();
+        let Scripts::Several { scripts } = &workload.scripts else {
+            panic!("{:?}", workload.scripts)
+        };
+        let mut symbols = Symbols::new();
+        let script = Script::parse("read", &scripts[0].script.script, &mut symbols).unwrap();
+        let (records, rank) = (symbols.intern("records"), symbols.intern("rank"));
+        let mut variables = Variables::new(&symbols);
+        variables.set(records, Value::Int(100_000));
+        let (mut random, mut drawn) = (Random::new(1), [0; 5]);
+        for _ in 0..executions {
+            let mut cursor = Cursor::default();
+            while script.next(&mut cursor, &mut variables, &mut random, false).unwrap() != Step::End {}
+            let Some(Value::Int(rank)) = variables.get(rank) else {
+                panic!("no rank")
+            };
+            if let Some(count) = usize::try_from(*rank).ok().and_then(|rank| drawn.get_mut(rank)) {
+                *count += 1;
+            }
+        }
+        drawn
+    }
+
+    #[test]
+    fn ycsb_asks_for_ranks_as_its_generator_does() {
+        // From its definition: ranks 0 and 1 have their shares of zeta, and rank k from 2 on is drawn by the u for
+        // which 10^10 (eta u - eta + 1)^100 lies between k and k + 1.
+        let (zeta, eta) = (26.469, 0.2122_f64);
+        let below = |rank: f64| ((rank / 1e10).powf(0.01) - 1.0 + eta) / eta;
+        let from_two = 1.5035 / zeta;
+        let expected = [
+            1.0 / zeta,
+            0.5035 / zeta,
+            below(3.0) - from_two,
+            below(4.0) - below(3.0),
+            below(5.0) - below(4.0),
+        ];
+        let executions = 400_000;
+        for (drawn, share) in ranks(executions).into_iter().zip(expected) {
+            let expected = share * executions as f64;
+            // Five standard deviations.
+            assert!(
+                (drawn as f64 - expected).abs() < 5.0 * expected.sqrt(),
+                "{drawn}, not {expected:.0}"
+            );
+        }
+    }
+}

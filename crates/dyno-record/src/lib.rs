@@ -37,3 +37,6 @@ pub use sparse::{MOST_STATEMENTS, SparseHistogram};
 pub use storage::Storage;
 pub use traits::{ServerTraits, SettingNames, Words};
 pub use wire::{IntervalError, MOST_COUNTED};
+
+/// What the names of the threads that make a load begin with: their waiting for a CPU is in what they measure.
+pub const LOAD_THREAD: &str = "load ";

@@ -20,7 +20,7 @@ use crate::report::{Message, Reporting};
 use collector::{Collector, Thread};
 use connecting::InitialConnections;
 use dyno_connect::Stop;
-use dyno_record::LatencyHistogram;
+use dyno_record::{LOAD_THREAD, LatencyHistogram};
 use overtime::{Overtime, Received};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -98,7 +98,10 @@ pub fn drive_part<D: Driver, P: Scripted>(
                 steering,
             };
             let body = move || client_thread(load, portion, shared, &start, reporting);
-            let name = format!("{}-{}", load.workloads[portion.workload].name, portion.part);
+            let name = format!(
+                "{LOAD_THREAD}{}-{}",
+                load.workloads[portion.workload].name, portion.part
+            );
             match std::thread::Builder::new().name(name).spawn_scoped(scope, body) {
                 Ok(handle) => handles.push(handle),
                 Err(cause) => {

@@ -19,7 +19,7 @@ use crate::figures::{Greatest, counted, decimal, one_line, rate, rounded};
 use dyno_analysis::comparison::Pool;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::{Campaign, LatencyCounts, RunState};
-use dyno_stats::Outcome;
+use dyno_stats::{MANY_RUNS, Outcome};
 use indexmap::{IndexMap, IndexSet};
 
 /// More curves of percentiles, or runs in one chart, cannot be told apart.
@@ -204,6 +204,9 @@ impl<'a> Together<'a> {
         let verdict = match ratio.outcome {
             Outcome::Higher => format!("Better than {base}."),
             Outcome::Lower => format!("Worse than {base}."),
+            Outcome::Unknown {
+                more_runs: Some(MANY_RUNS..),
+            } => format!("Compared with {base}: cannot tell yet; even {MANY_RUNS} more runs of each would hardly do."),
             Outcome::Unknown { more_runs: Some(more) } => {
                 let more = counted(more as u64, "more run");
                 format!("Compared with {base}: cannot tell yet; this would take about {more} of each.")

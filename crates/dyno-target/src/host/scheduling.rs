@@ -1,12 +1,13 @@
-//! Whether this process was let run: how long its threads waited for a CPU, how often one was taken from them, and
-//! how long their container's CPU limit held them back.
+//! Whether this process was let run: how long the threads that make the load waited for a CPU, how often one was taken
+//! from them, and how long their container's CPU limit held them back.
 
 use super::control_groups;
+use dyno_record::LOAD_THREAD;
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// What the kernel counts of each thread of this process, all threads together.
+/// What the kernel counts of each thread of this process that makes the load, all of them together.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     waited_ns: Counter,
@@ -14,13 +15,13 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// How long this process's threads have waited for a CPU (kernel documentation, sched-stats).
+    /// How long these threads have waited for a CPU (kernel documentation, sched-stats).
     pub(super) fn runqueue_wait_s(&mut self) -> Option<f64> {
         let waited_ns = each_thread("schedstat", |text| text.split_ascii_whitespace().nth(1)?.parse().ok())?;
         Some(self.waited_ns.advance(waited_ns) as f64 / 1e9)
     }
 
-    /// How often this process's threads had to give up a CPU that they still wanted (`proc_pid_status(5)`).
+    /// How often these threads had to give up a CPU that they still wanted (`proc_pid_status(5)`).
     pub(super) fn involuntary_switches(&mut self) -> Option<f64> {
         let switches = each_thread("status", |text| {
             let mut lines = text.lines();
@@ -53,11 +54,15 @@ impl Counter {
     }
 }
 
-/// What `number` reads from the file `name` of each thread.
+/// What `number` reads from the file `name` of each thread that makes the load.
 fn each_thread(name: &str, number: impl Fn(&str) -> Option<u64>) -> Option<HashMap<u32, u64>> {
     let tasks = fs::read_dir("/proc/self/task").ok()?;
     let numbers = tasks.filter_map(|task| {
         let task = task.ok()?;
+        let called = fs::read_to_string(task.path().join("comm")).ok()?;
+        if !called.starts_with(LOAD_THREAD) {
+            return None;
+        }
         let thread = task.file_name().to_str()?.parse().ok()?;
         Some((thread, number(&fs::read_to_string(task.path().join(name)).ok()?)?))
     });
@@ -89,10 +94,18 @@ mod tests {
     use crate::host::control_groups::around;
 
     #[test]
-    fn this_process_is_known() {
+    fn only_threads_that_make_the_load_count() {
+        assert_eq!(each_thread("comm", |_| Some(0)).map(|known| known.len()), Some(0));
+        let named = std::thread::Builder::new().name(format!("{LOAD_THREAD}main-0"));
+        let known = named
+            .spawn(|| each_thread("comm", |_| Some(0)))
+            .unwrap()
+            .join()
+            .unwrap();
+        assert_eq!(known.map(|known| known.len()), Some(1));
         let mut threads = Threads::default();
-        assert!(threads.runqueue_wait_s().is_some());
-        assert!(threads.involuntary_switches().is_some());
+        assert_eq!(threads.runqueue_wait_s(), Some(0.0));
+        assert_eq!(threads.involuntary_switches(), Some(0.0));
     }
 
     #[test]

@@ -315,8 +315,8 @@ impl fmt::Display for Warning {
             ),
             Self::CostlySamples { ms_per_s } => write!(
                 f,
-                "Reading the server's counters took {ms_per_s:.0} ms per second, which may have cost throughput. \
-                 Compare with a run without sampling (--no-sampling)."
+                "Reading the server's counters took up to {ms_per_s:.0} ms per second, which may have cost \
+                 throughput. Compare with a run without sampling (--no-sampling)."
             ),
             Self::NearCache {
                 data_bytes,

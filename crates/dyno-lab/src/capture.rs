@@ -48,8 +48,8 @@ pub enum CaptureError {
     #[error("{target} is dyno's own server, on which nobody works: give the address of a server with --target")]
     Private { target: String },
     #[error(
-        "nothing was executed in {} s in the database of {target} that could be a workload: capture while it works, and \
-         name the database in which", lasts.as_secs()
+        "nothing was executed in {} s in the database of {target} that could be a workload: capture while it works, \
+         and name the database in which", lasts.as_secs()
     )]
     Nothing { target: String, lasts: Duration },
 }

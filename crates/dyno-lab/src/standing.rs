@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 pub struct Record {
     /// What its user calls it.
     pub name: String,
-    /// What it is, such as `PostgreSQL 18.6.0`.
+    /// Which it is, such as `embedded:18`.
     pub server: String,
     /// With its password: the file is for its owner alone.
     pub url: String,
@@ -30,7 +30,9 @@ pub struct Record {
 pub enum StandingError {
     #[error("cannot write {}: {error}", path.display())]
     Write { path: PathBuf, error: std::io::Error },
-    #[error("{name} is running already; stop it with dyno server stop {name}, or give another --name")]
+    #[error(
+        "{name} is running already, or is being started; stop it with dyno server stop {name}, or give another --name"
+    )]
     Running { name: String },
     #[error("no server is running; start one with dyno server start")]
     None,
@@ -40,74 +42,79 @@ pub enum StandingError {
     Other { names: Vec<String> },
 }
 
-/// The file that says that a server runs, locked as long as it does. Dropped, it is removed.
+/// That a process keeps the server of a name, or is about to: a file that is locked as long as it does. What is known
+/// of the server stands in another beside it, which is removed when this is dropped.
 #[derive(Debug)]
-pub struct Held {
-    path: PathBuf,
-    _file: File,
+pub struct Claim {
+    record: PathBuf,
+    _lock: File,
 }
 
-impl Held {
-    /// Says in the folder `folder`, which is made if need be, that this server runs.
+impl Claim {
+    /// Claims a name in the folder `folder`, which is made if need be.
     ///
     /// # Errors
-    /// Another process keeps one of this name, or the file cannot be written.
-    pub fn write(folder: &Path, record: &Record) -> Result<Self, StandingError> {
-        let path = path(folder, &record.name);
+    /// Another process keeps the server of this name, or the file cannot be written.
+    pub fn new(folder: &Path, name: &str) -> Result<Self, StandingError> {
+        let record = folder.join(format!("{name}.json"));
+        let path = lock_of(&record);
         let failed = |error: std::io::Error| StandingError::Write {
             path: path.clone(),
             error,
         };
         fs::create_dir_all(folder).map_err(failed)?;
-        let text = serde_json::to_string(record).map_err(|error| failed(error.into()))?;
-        // Whole and locked before it has a name by which others find it.
-        let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
-        file.write_all(text.as_bytes())
-            .and_then(|()| Ok(file.as_file().try_lock()?))
-            .map_err(failed)?;
-        // What one that was killed has left is gone after this.
-        let _ = standing(folder);
-        match file.persist_noclobber(&path) {
-            Ok(file) => Ok(Self { path, _file: file }),
-            Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => Err(StandingError::Running {
-                name: record.name.clone(),
-            }),
-            Err(refused) => Err(failed(refused.error)),
+        // It stays when the server has stopped: one that is removed could be locked by two.
+        let lock = File::options().append(true).create(true).open(&path).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { record, _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(StandingError::Running { name: name.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
-}
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+    /// Says that the server runs.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn tell(&self, record: &Record) -> Result<(), StandingError> {
+        let failed = |error: std::io::Error| StandingError::Write {
+            path: self.record.clone(),
+            error,
+        };
+        let text = serde_json::to_string(record).map_err(|error| failed(error.into()))?;
+        let folder = self.record.parent().unwrap_or(Path::new("."));
+        // For its owner alone, and whole when it has its name.
+        let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.persist(&self.record).map_err(|refused| failed(refused.error))?;
+        Ok(())
     }
 }
 
-fn path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.json"))
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.record);
+    }
 }
 
-/// The servers that run, by name. What one that was killed has left is removed.
+fn lock_of(record: &Path) -> PathBuf {
+    record.with_extension("lock")
+}
+
+/// The servers that run, by name. What one that was killed has left is none.
 #[must_use]
 pub fn standing(folder: &Path) -> Vec<Record> {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut records = Vec::new();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let Ok(file) = File::open(&path) else { continue };
-        match file.try_lock_shared() {
-            Ok(()) => {
-                let _ = fs::remove_file(&path);
-            }
-            Err(TryLockError::WouldBlock) => {
-                let text = fs::read_to_string(&path).unwrap_or_default();
-                records.extend(serde_json::from_str::<Record>(&text));
-            }
-            Err(TryLockError::Error(_)) => {}
-        }
-    }
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let known = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let runs = |record: &PathBuf| {
+        let lock = File::open(lock_of(record)).map(|file| file.try_lock_shared());
+        matches!(lock, Ok(Err(TryLockError::WouldBlock)))
+    };
+    let mut records: Vec<Record> = known
+        .filter(runs)
+        .filter_map(|path| serde_json::from_str(&fs::read_to_string(path).ok()?).ok())
+        .collect();
     records.sort_by(|one, other| one.name.cmp(&other.name));
     records
 }
@@ -146,32 +153,46 @@ mod tests {
         }
     }
 
+    /// A server that is kept and runs.
+    fn kept(folder: &Path, name: &str) -> Claim {
+        let claim = Claim::new(folder, name).unwrap();
+        claim.tell(&record(name)).unwrap();
+        claim
+    }
+
     #[test]
     fn a_server_is_found_as_long_as_it_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("servers");
         assert!(matches!(find(&place, None), Err(StandingError::None)));
-        let one = Held::write(&place, &record("one")).unwrap();
-        assert_eq!(find(&place, None).unwrap(), record("one"));
-        assert!(matches!(
-            Held::write(&place, &record("one")),
-            Err(StandingError::Running { .. })
-        ));
-        let two = Held::write(&place, &record("two")).unwrap();
+        let starting = Claim::new(&place, "zero").unwrap();
+        let one = kept(&place, "one");
+        assert_eq!(
+            find(&place, None).unwrap(),
+            record("one"),
+            "one that starts does not run"
+        );
+        for name in ["zero", "one"] {
+            assert!(matches!(Claim::new(&place, name), Err(StandingError::Running { .. })));
+        }
+        let two = kept(&place, "two");
         assert!(matches!(find(&place, None), Err(StandingError::Several { .. })));
         assert_eq!(find(&place, Some("two")).unwrap(), record("two"));
         assert!(matches!(find(&place, Some("x")), Err(StandingError::Other { .. })));
-        drop((one, two));
-        assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+        drop((starting, one, two));
+        assert_eq!(standing(&place), []);
+        drop(kept(&place, "one"));
     }
 
     #[test]
     fn what_one_that_was_killed_has_left_is_nobodys() {
         let folder = tempfile::tempdir().unwrap();
         let text = serde_json::to_string(&record("one")).unwrap();
-        fs::write(path(folder.path(), "one"), text).unwrap();
-        let held = Held::write(folder.path(), &record("one")).unwrap();
+        fs::write(folder.path().join("one.json"), text).unwrap();
+        fs::write(folder.path().join("one.lock"), "").unwrap();
+        assert_eq!(standing(folder.path()), []);
+        let claim = kept(folder.path(), "one");
         assert_eq!(standing(folder.path()), [record("one")]);
-        drop(held);
+        drop(claim);
     }
 }

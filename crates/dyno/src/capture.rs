@@ -3,6 +3,7 @@
 use crate::cli::CaptureArguments;
 use crate::failure::Failure;
 use crate::{interrupt, new, say, written};
+use dyno_archive::figures::counted;
 use dyno_engine::Stop;
 use dyno_lab::run::Emergency;
 use dyno_target::target::without_secrets;
@@ -57,8 +58,9 @@ pub fn capture(arguments: &CaptureArguments) -> Result<(), Failure> {
     };
     let file = output.display();
     say::result(&format!(
-        "Wrote {file}{beside}: {} statements{left_out}, {:.1} executions per second.{changes}\nLook through it, then: \
+        "Wrote {file}{beside}: {}{left_out}, {:.1} executions per second.{changes}\nLook through it, then: \
          dyno check {file} --target URL",
-        captured.statements, captured.per_s,
+        counted(captured.statements as u64, "statement"),
+        captured.per_s,
     ))
 }

@@ -8,7 +8,7 @@ use crate::{interrupt, say};
 use dyno_engine::Stop;
 use dyno_lab::experiment;
 use dyno_lab::run::{Emergency, StandRequest, Standing, stand};
-use dyno_lab::standing::{Held, Record, StandingError, find, standing};
+use dyno_lab::standing::{Claim, Record, StandingError, find, standing};
 use dyno_target::embedded::home_folder;
 use dyno_target::target::without_secrets;
 use rustix::process::{Pid, Signal, kill_process};
@@ -102,7 +102,11 @@ fn launch(start: &StartArguments, words: &[OsString]) -> Result<(), Failure> {
         "server" => String::new(),
         name => format!(" {name}"),
     };
-    say::result(url.trim_end())?;
+    if let Err(unsaid) = say::result(url.trim_end()) {
+        // Who started it does not know of it.
+        let _ = kill_process(pid, Signal::TERM);
+        return Err(unsaid);
+    }
     say::aside(&format!("Stop it with: dyno server stop{which}"));
     Ok(())
 }
@@ -122,7 +126,7 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
         first.ok_or_else(|| Failure::SetUp("the experiment has nothing to measure".to_owned()))
     });
     let resolved = resolved.transpose()?;
-    let folder = folder()?;
+    let claim = Claim::new(&folder()?, &start.name)?;
     let (stop, emergency) = (Stop::new(), Emergency::default());
     interrupt::handle_unmeasured(&stop, &emergency)?;
     let request = StandRequest {
@@ -131,7 +135,6 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
         experiment: resolved.as_ref(),
         environment: &environment,
     };
-    let mut held = None;
     let mut up = |standing: &Standing| {
         let record = Record {
             name: start.name.clone(),
@@ -141,7 +144,7 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
             since: jiff::Timestamp::now(),
             with: start.with.clone(),
         };
-        held = Some(Held::write(&folder, &record).map_err(|error| error.to_string())?);
+        claim.tell(&record).map_err(|error| error.to_string())?;
         for note in &standing.notes {
             say::aside(&format!("note: {note}"));
         }

@@ -29,7 +29,7 @@ pub struct StandRequest<'a> {
 /// A server that stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What it is, such as `PostgreSQL 18.6.0`.
+    /// Which it is, as it was asked for.
     pub server: String,
     /// Its address with its password, as a URL that other tools take.
     pub url: String,
@@ -70,7 +70,7 @@ pub fn stand(
     let instance = servers.hold(&*embedded, progress)?;
     make_ready(instance, needs, &data, request.name, &mut notes, progress, &flag)?;
     let standing = Standing {
-        server: embedded.to_string(),
+        server: request.target.to_owned(),
         url: url(instance)?,
         notes,
     };

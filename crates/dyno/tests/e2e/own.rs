@@ -190,7 +190,10 @@ fn a_server_stands_until_it_is_stopped_and_what_it_executes_is_captured() {
         client.query(&statement, &[&1, &"Berlin"]).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    capturing.end().expect(0).shows("Wrote seen.toml: 1 statements");
+    capturing
+        .end()
+        .expect(0)
+        .shows("Wrote seen.toml, and experiment.schema.json for editors: 1 statement, ");
     let seen = fs::read_to_string(desk.path().join("seen.toml")).unwrap();
     assert!(
         seen.contains("\\set v1 random(1, 100000)\nselect people from city where id = :v1 and name = 'text'"),
@@ -266,7 +269,10 @@ fn what_a_mariadb_executes_is_captured() {
     );
     assert!(seen.contains("cut lists of values short"), "{seen}");
     dyno(&desk, &home, &["check", "seen.toml", "--target", &url]).expect(0);
-    desk.file("marked.toml", "[[workload]]\nscript = \"select ? + 1;\"\n");
+    desk.file(
+        "marked.toml",
+        "title = \"Marked\"\n[[workload]]\nscript = \"select ? + 1;\"\n",
+    );
     dyno(&desk, &home, &["check", "marked.toml", "--target", &url])
         .expect(1)
         .shows("given 0 values, but the server finds 1 placeholders (?) in it");

@@ -20,6 +20,8 @@ const RESTORE: (&str, &str) = ("restore", ".json");
 pub struct CampaignOutline {
     /// When it began.
     pub started: Zoned,
+    /// What the user calls it.
+    pub label: Option<String>,
     /// The experiment's name.
     pub experiment: String,
     /// The experiment's title.
@@ -112,6 +114,7 @@ impl CampaignOutline {
         #[derive(Deserialize)]
         struct Record {
             started: Zoned,
+            label: Option<String>,
             experiment: Experiment,
             runs: Vec<IgnoredAny>,
             #[serde(default)]
@@ -133,6 +136,7 @@ impl CampaignOutline {
         let record: Record = read_json(&Self::file(campaign))?;
         Ok(Self {
             started: record.started,
+            label: record.label,
             experiment: record.experiment.name,
             title: record.experiment.title,
             size: record.experiment.size,

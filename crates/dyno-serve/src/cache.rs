@@ -92,12 +92,18 @@ impl ArchiveCache {
         Ok(campaigns)
     }
 
-    /// The campaign whose folder has this name. A name never leads out of the archive, because it is looked for among
-    /// those that are there.
+    /// The campaign whose folder has this name; else the newest that is called so. A name never leads out of the
+    /// archive, because it is looked for among those that are there.
     pub(crate) fn campaign(&mut self, name: &str) -> Result<Option<Campaign>, ArchiveError> {
         let folders = campaign_folders(&self.archive)?;
-        let found = folders.into_iter().find(|path| folder_name(path) == name);
-        Ok(found.map(|path| self.look(path)))
+        if let Some(path) = folders.iter().find(|path| folder_name(path) == name) {
+            return Ok(Some(self.look(path.clone())));
+        }
+        let is_called = |campaign: &Campaign| {
+            let outline = campaign.outline.as_ref();
+            outline.is_some_and(|outline| outline.label.as_deref() == Some(name))
+        };
+        Ok(folders.into_iter().rev().map(|path| self.look(path)).find(is_called))
     }
 
     /// The names of all campaigns, the oldest first.

@@ -175,6 +175,7 @@ mod tests {
             under_way,
             outline: Some(CampaignOutline {
                 started: "2026-11-21T19:40:12+01:00[+01:00]".parse().unwrap(),
+                label: None,
                 experiment: experiment.to_owned(),
                 title: "Updates by primary key".to_owned(),
                 size: None,

@@ -16,7 +16,8 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     look::apart(baseline.iter().chain(&candidate))?;
     let (baseline, candidate) = (Pool::from_iter(&baseline), Pool::from_iter(&candidate));
     let comparison = comparison::compare(&baseline, &candidate);
-    let page = match &arguments.output {
+    let output = arguments.output.as_ref().filter(|output| output.as_os_str() != "-");
+    let page = match output {
         Some(_) => Page::default(),
         None => page::of_results(),
     };
@@ -29,7 +30,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         ComparisonFormat::Json => report::comparison_json(&comparison)?,
         ComparisonFormat::Html => html::page(&document::of_comparison(&baseline, &candidate, &comparison))?,
     };
-    match &arguments.output {
+    match output {
         Some(file) => written::write(file, text)?,
         None => say::result(&text)?,
     }

@@ -2,7 +2,7 @@
 
 use crate::cli::ARCHIVE;
 use crate::say;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use dyno_target::target::text_without_secrets;
 use dyno_text::visible;
 use std::ffi::OsString;
@@ -97,7 +97,12 @@ pub fn usage(error: clap::Error, words: &[OsString]) -> ExitCode {
 }
 
 /// What people write as an option that is a value of the experiment, and its name there.
-const VALUES: [(&str, &str); 11] = [
+const VALUES: [(&str, &str); 16] = [
+    ("-c", "clients"),
+    ("-j", "threads"),
+    ("-T", "measure"),
+    ("-R", "rate"),
+    ("-M", "protocol"),
     ("--clients", "clients"),
     ("--connections", "clients"),
     ("--threads", "threads"),
@@ -121,14 +126,25 @@ fn with_hint(mut error: clap::Error, words: &[String]) -> clap::Error {
         _ => None,
     });
     let is_named = |(option, _): &&(&str, &str)| named.contains(&Some(*option));
-    let Some((option, name)) = VALUES.iter().find(is_named).filter(|_| measures.contains(&command)) else {
+    let is_unplaced = error.kind() != ErrorKind::ValueValidation && measures.contains(&command);
+    let Some((option, name)) = VALUES.iter().find(is_named).filter(|_| is_unplaced) else {
         return error;
     };
-    let place = words.iter().position(|word| word.split('=').next() == Some(option));
-    let word = place.and_then(|place| words.get(place));
-    let joined = word.and_then(|word| Some(word.split_once('=')?.1.to_owned()));
+    let is_short = !option.starts_with("--");
+    let is_it = |word: &String| word.split('=').next() == Some(option) || is_short && word.starts_with(option);
+    let place = words.iter().position(is_it);
+    let joined = place.and_then(|place| words[place].strip_prefix(option));
+    let joined = joined
+        .map(|value| value.trim_start_matches('=').to_owned())
+        .filter(|value| !value.is_empty());
     let next = place.and_then(|place| words.get(place + 1).filter(|next| !next.starts_with('-')).cloned());
     let value = joined.or(next).unwrap_or_else(|| "…".to_owned());
+    // Other tools count seconds.
+    let is_seconds = ["measure", "warmup"].contains(name);
+    let value = match is_seconds && value.parse::<u64>().is_ok() {
+        true => format!("{value}s"),
+        false => value,
+    };
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::Usage);
     let tip = format!("a value of the experiment is set with '--set {name}={value}'");

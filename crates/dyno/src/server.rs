@@ -117,11 +117,17 @@ fn keep(start: &StartArguments) -> Result<(), Failure> {
         version if version.starts_with("embedded") => version.to_owned(),
         version => format!("embedded:{version}"),
     };
-    let resolved = start.with.as_deref().map(|name| {
+    let experiment = match &start.with {
+        Some(name) => Some(experiment::find(name)?),
+        None if start.set.is_empty() => None,
+        // Only settings of it are wanted.
+        None => Some(experiment::one_off("select 1")?),
+    };
+    let resolved = experiment.map(|experiment| {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut set = start.set.clone();
         set.push(("target".to_owned(), target.clone()));
-        let plan = experiment::find(name)?.plan(start.size.into(), &set, None, 1, cores)?;
+        let plan = experiment.plan(start.size.into(), &set, None, 1, cores)?;
         let first = plan.cells.into_iter().next().map(|cell| cell.experiment);
         first.ok_or_else(|| Failure::SetUp("the experiment has nothing to measure".to_owned()))
     });

@@ -63,7 +63,10 @@ pub fn stand(
         // What a person has made of it is not to be lost when the server is stopped.
         state: State::Keep,
         linked: true,
-        ..request.experiment.map_or_else(|| none(request.name), data::of)
+        ..request
+            .experiment
+            .filter(has_data)
+            .map_or_else(|| none(request.name), data::of)
     };
     let mut servers = EmbeddedServers::new(emergency);
     let mut notes = Vec::new();
@@ -128,6 +131,13 @@ fn url(instance: &dyn Instance) -> Result<String, RunError> {
         Reach::Oracle(_) => "oracle",
     };
     Ok(tcp.reach().whereabouts().or(unix.reach().whereabouts()).url(scheme))
+}
+
+/// Whether the experiment makes any: a server may stand with its settings alone.
+fn has_data(experiment: &&Resolved) -> bool {
+    let data = &experiment.data;
+    let sql = [&data.setup, &data.finish];
+    sql.iter().any(|sql| !sql.is_empty()) || !data.fill.is_empty() || data.prepare.is_some()
 }
 
 /// No data, but a place for some.

@@ -74,8 +74,9 @@ pub struct StartArguments {
     #[arg(long, value_enum, default_value_t = SizeName::Small, requires = "with")]
     pub size: SizeName,
 
-    /// Set something in that experiment, such as rows=10000; can be repeated
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, requires = "with")]
+    /// Set something in that experiment, such as rows=10000, or of the server, such as
+    /// shared_preload_libraries=pg_stat_statements; can be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 
     /// Stay in the foreground until Ctrl-C

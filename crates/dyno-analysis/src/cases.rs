@@ -12,7 +12,7 @@ use dyno_archive::plan::{MEASURE, Resolved, Size, Span};
 use dyno_archive::summary::{Lag, Pacing, SamplingCost, StageFacts, Summary, Warning, WarningKind, WorkloadFacts};
 use dyno_archive::{Run, RunRecord, RunState};
 use dyno_lab::experiment::Experiment;
-use dyno_record::{Point, Route, Shape, Stalled, Who};
+use dyno_record::{Blocked, Point, Route, Shape, Stalled, Who};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -177,6 +177,30 @@ fn case(kind: WarningKind) -> Case {
             ]
             .concat(),
         },
+        WarningKind::HeldUp => {
+            let held = |seconds: f64, holder: Option<&str>| {
+                analysed(|_, recording| {
+                    recording.blocked = vec![Blocked {
+                        start_s: recording.measured.start_s,
+                        end_s: recording.measured.start_s + seconds,
+                        waiting: 1_000,
+                        holder: holder.map(str::to_owned),
+                        lock: None,
+                        relation: None,
+                    }];
+                })
+            };
+            let length_s = calm().measured.length_s();
+            Case {
+                given: held(0.6 * length_s, Some("process 706 (psql)")),
+                // A dip says it; what clients do to each other is the load.
+                silent: [
+                    held(0.3 * length_s, Some("process 706 (psql)")),
+                    held(0.6 * length_s, None),
+                ]
+                .concat(),
+            }
+        }
         WarningKind::FewRepetitions => Case {
             given: campaign(&["1", "1", "8", "8"], |_| {}),
             // A cell alone is not compared with any.

@@ -6,7 +6,7 @@ use crate::{descheduled, limits};
 use dyno_archive::analysis::{Analysis, Steady};
 use dyno_archive::summary::{Scale, Warning};
 use dyno_archive::{Run, RunRecord};
-use dyno_record::Meaning;
+use dyno_record::{Blocked, Meaning};
 use serde_json::Value;
 
 /// From this many seconds on a measurement means to be steady; a shorter one is a look.
@@ -49,7 +49,32 @@ pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, ma
     warnings.extend(costly_samples(run, record, recording));
     warnings.extend(near_cache(record));
     warnings.extend(few_rows(run, record, recording));
+    warnings.extend(held_up(recording));
     warnings
+}
+
+/// A lock that another session holds most of the time makes no dip: it is all there is.
+fn held_up(recording: &Recording) -> Option<Warning> {
+    const MOST_OF_THE_TIME: f64 = 0.5;
+    let measured_s = recording.measured.length_s();
+    let foreign = recording.blocked.iter().filter(|blocked| blocked.holder.is_some());
+    let waits: Vec<(f64, &Blocked)> = foreign.map(|blocked| (waited_s(blocked, recording), blocked)).collect();
+    let waited_s: f64 = waits.iter().map(|(waited_s, _)| waited_s).sum();
+    let longest = waits.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (waited_s >= MOST_OF_THE_TIME * measured_s).then(|| Warning::HeldUp {
+        waited_s: waited_s.min(measured_s),
+        measured_s,
+        holder: longest.1.holder.clone().unwrap_or_default(),
+    })
+}
+
+/// For how long of the time measured all clients together can have waited, in seconds.
+fn waited_s(blocked: &Blocked, recording: &Recording) -> f64 {
+    let window = Window {
+        start_s: blocked.start_s,
+        end_s: blocked.end_s,
+    };
+    window.overlap_s(recording.measured) * (blocked.waiting as f64 / recording.clients.max(1.0)).min(1.0)
 }
 
 fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {

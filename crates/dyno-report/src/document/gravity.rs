@@ -26,6 +26,7 @@ pub(super) fn gravity_of(warning: &Warning) -> Gravity {
         | Swapping { .. }
         | CostlySamples { .. }
         | FewRows { .. }
+        | HeldUp { .. }
         | OneSided { .. }
         | EnvironmentDiffers { .. }
         | PlansDiffer { .. } => Gravity::Biased,

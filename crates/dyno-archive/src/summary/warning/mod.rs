@@ -232,6 +232,15 @@ pub enum Warning {
         #[serde(default, skip_serializing_if = "Scale::is_none")]
         scale: Scale,
     },
+    /// Somebody else held locks that the load wanted, most of the time.
+    HeldUp {
+        /// For how long sessions of the load waited, in seconds.
+        waited_s: f64,
+        /// How long was measured, in seconds.
+        measured_s: f64,
+        /// Who held the lock that they waited for longest.
+        holder: String,
+    },
     /// Too few runs of each cell to tell cells apart.
     FewRepetitions {
         /// How many the cell with the fewest has.

@@ -329,6 +329,15 @@ impl fmt::Display for Warning {
                 count(data_bytes / 1_048_576),
                 count(cache_bytes / 1_048_576)
             ),
+            Self::HeldUp {
+                waited_s,
+                measured_s,
+                holder,
+            } => write!(
+                f,
+                "Sessions of the load waited {waited_s:.1} s of the {measured_s:.1} s measured for locks that another \
+                 session held: {holder}. Figures are those of this wait; end it, or measure without it."
+            ),
             Self::FewRows {
                 table,
                 rows,

@@ -352,10 +352,4 @@ mod tests {
         }
         assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap()));
     }
-
-    #[test]
-    fn an_empty_archive_says_how_to_begin() {
-        assert_snapshot!(super::campaigns(&[]), @"There are no runs yet. Start with `dyno run pk-update`; `dyno \
-            list experiments` shows all experiments.");
-    }
 }

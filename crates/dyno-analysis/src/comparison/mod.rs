@@ -42,9 +42,9 @@ pub struct Comparison {
 /// One of the two campaigns, or several that are taken together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Side {
-    /// The name of its folder; of several campaigns all of them.
+    /// What it is called: its label or the name of its folder; of several campaigns all of these.
     pub name: String,
-    /// The names of the campaigns, if it is several.
+    /// The names of the campaigns' folders, if it is several or has a label.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub campaigns: Vec<String>,
     /// The number of its complete runs, which alone count.
@@ -188,6 +188,10 @@ pub fn compare<'a>(baseline: impl Into<Pool<'a>>, candidate: impl Into<Pool<'a>>
         cells,
         cautions: Vec::new(),
     };
+    if comparison.baseline.name == comparison.candidate.name {
+        comparison.baseline.name = baseline.folders();
+        comparison.candidate.name = candidate.folders();
+    }
     comparison.cautions = cautions(&comparison, &matches.unknown);
     comparison
 }
@@ -207,8 +211,8 @@ fn side(pool: &Pool<'_>, cells: &Cells<'_>, unmatched: Vec<Levels>, workloads: I
     Side {
         name: pool.name(),
         campaigns: match campaigns {
-            [_] => Vec::new(),
-            several => several.iter().map(|campaign| campaign.name()).collect(),
+            [only] if only.label().is_none() => Vec::new(),
+            all => all.iter().map(|campaign| campaign.name()).collect(),
         },
         complete_runs,
         other_runs: pool.runs().count().saturating_sub(complete_runs),

@@ -18,9 +18,17 @@ impl<'a> Pool<'a> {
         &self.campaigns
     }
 
-    /// The names of all of them.
+    /// What the user calls all of them; the name of its folder where one has no label.
     #[must_use]
     pub fn name(&self) -> String {
+        let called = |campaign: &&Campaign| campaign.label().map_or_else(|| campaign.name(), str::to_owned);
+        let names: Vec<String> = self.campaigns.iter().map(called).collect();
+        names.join(AND)
+    }
+
+    /// The names of their folders, which no other has.
+    #[must_use]
+    pub fn folders(&self) -> String {
         let names: Vec<String> = self.campaigns.iter().map(|campaign| campaign.name()).collect();
         names.join(AND)
     }

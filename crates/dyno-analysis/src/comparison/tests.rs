@@ -325,6 +325,20 @@ fn one_level_on_either_side_tells_campaigns_apart_and_not_cells() {
 }
 
 #[test]
+fn campaigns_are_called_by_their_labels_if_these_tell_them_apart() {
+    let archive = TempDir::new().unwrap();
+    let [mut one, mut other] = [10_000.0, 9_000.0].map(|tps| repeated(&archive, "", 2, tps, 1.0));
+    let names = |one: &Campaign, other: &Campaign| {
+        let compared = compare(one, other);
+        (compared.baseline.name, compared.candidate.name)
+    };
+    one.record.as_mut().unwrap().label = Some("six".to_owned());
+    assert_eq!(names(&one, &other), ("six".to_owned(), other.name()));
+    other.record.as_mut().unwrap().label = Some("six".to_owned());
+    assert_eq!(names(&one, &other), (one.name(), other.name()));
+}
+
+#[test]
 fn several_campaigns_of_a_side_are_one() {
     let archive = TempDir::new().unwrap();
     let with = |tps: f64, rows: usize| repeated(&archive, &format!("[factors]\nrows = [{rows}]"), 2, tps, 1.0);

@@ -552,9 +552,18 @@ fn unique_names(pools: &[Pool<'_>]) -> Vec<String> {
     };
     let targets: IndexSet<String> = pools.iter().map(target).collect();
     let mut names: Vec<String> = Vec::new();
+    let called: Vec<String> = pools.iter().map(Pool::name).collect();
+    let are_apart = called.iter().collect::<IndexSet<_>>().len() == called.len();
+    let name_of = |pool: &Pool<'_>| match are_apart {
+        true => pool.name(),
+        false => pool.folders(),
+    };
     for pool in pools {
-        let name = pool.name();
-        let same = pools[..names.len()].iter().filter(|other| other.name() == name).count();
+        let name = name_of(pool);
+        let same = pools[..names.len()]
+            .iter()
+            .filter(|other| name_of(other) == name)
+            .count();
         let name = match same {
             0 => name,
             _ => format!("{name} ({})", same + 1),

@@ -32,8 +32,8 @@ pub fn of_comparison<'a>(
     let chapters = document.sections.iter_mut().flat_map(|section| &mut section.sections);
     for ((_, workload), chapter) in comparison.workloads().zip(chapters) {
         let sides = [
-            Side::new(&baseline, &workload.baseline_runs),
-            Side::new(&candidate, &workload.candidate_runs),
+            Side::new(&comparison.baseline.name, &baseline, &workload.baseline_runs),
+            Side::new(&comparison.candidate.name, &candidate, &workload.candidate_runs),
         ];
         let figures = [
             throughput(&chapter.id, &chapter.title, &workload.name, &sides, shared),
@@ -137,9 +137,9 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(pool: &Pool<'a>, names: &[String]) -> Self {
+    fn new(name: &str, pool: &Pool<'a>, names: &[String]) -> Self {
         Self {
-            name: pool.name(),
+            name: name.to_owned(),
             runs: pool.runs().filter(|run| names.contains(&pool.name_of(run))).collect(),
         }
     }

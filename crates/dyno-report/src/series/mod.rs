@@ -34,6 +34,8 @@ use std::path::Path;
 /// What is published of one series, or of several side by side.
 #[derive(Debug, Serialize)]
 pub struct SeriesReport {
+    /// The version of what follows, which is 1. Within a version names may be added.
+    pub format: u32,
     /// The version of dyno that made it.
     pub dyno_version: String,
     /// When it was made.
@@ -117,6 +119,7 @@ impl SeriesReport {
             apart(&mut part.title, &part.experiment);
         }
         Ok(Self {
+            format: 1,
             dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             created: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             title: names.join(" and "),

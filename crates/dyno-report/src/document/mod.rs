@@ -17,6 +17,7 @@ mod cell_table;
 mod compared;
 mod comparison;
 mod counters;
+mod culprit;
 mod definitions;
 mod environment;
 mod gravity;

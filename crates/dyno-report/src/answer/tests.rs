@@ -194,6 +194,33 @@ fn of_summaries(summary: impl Fn(&str) -> dyno_archive::summary::Summary) -> (St
 }
 
 #[test]
+fn each_of_several_workloads_has_its_own_answer() {
+    let with = |factor: f64| {
+        let mut summary = crate::fixture::update();
+        let mut pay = summary.workloads[0].clone();
+        (pay.name, pay.tps) = ("pay".to_owned(), 100.0 * factor);
+        summary.workloads.push(pay);
+        summary
+    };
+    let (said, _) = of_summaries(|clients| with(if clients == "4" { 0.5 } else { 1.0 }));
+    assert_eq!(
+        said,
+        "update: clients = 4 beside clients = 1 on updates: not decided by one run of each; throughput +0 %; a verdict \
+         takes at least 4 runs of each (--repeat 4). pay: clients = 4 beside clients = 1 on updates: not decided by \
+         one run of each; throughput −50 %; a verdict takes at least 4 runs of each (--repeat 4)."
+    );
+    // One that only one cell has is beside nothing.
+    let (said, _) = of_summaries(|clients| {
+        if clients == "4" {
+            with(1.0)
+        } else {
+            crate::fixture::update()
+        }
+    });
+    assert!(said.starts_with("update: ") && !said.contains("pay: "), "{said}");
+}
+
+#[test]
 fn rates_of_different_times_have_no_best_sum() {
     let (said, shown) = of_summaries(|_| {
         let mut summary = crate::fixture::update();

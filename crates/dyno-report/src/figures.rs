@@ -157,6 +157,14 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Words as a sentence; what others have written may have its full stop already.
+pub(crate) fn sentence(words: &str) -> String {
+    match words.ends_with(['.', '!', '?']) {
+        true => words.to_owned(),
+        false => format!("{words}."),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,6 +232,14 @@ mod tests {
         assert_eq!(said(8 * 3_600_000), "8 h");
         assert_eq!(said(8 * 3_600_000 + 5_000), "8 h");
         assert_eq!(said(74 * 3_600_000), "3 d 2 h");
+    }
+
+    #[test]
+    fn a_sentence_has_one_full_stop() {
+        assert_eq!(
+            [sentence("it broke"), sentence("It broke.")],
+            ["it broke.", "It broke."]
+        );
     }
 
     #[test]

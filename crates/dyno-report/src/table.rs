@@ -148,6 +148,37 @@ pub(crate) fn unbroken(header: &[&str], texts: &[usize], rows: impl IntoIterator
     arranged(ContentArrangement::Disabled, WIDTH, header, &is_text, &[], &rows)
 }
 
+/// The same for a `page`, if it is for one: where a line would be wider, what stands last in each row, which nobody
+/// looks for, is on lines of its own below the rest.
+pub(crate) fn listed(
+    header: &[&str],
+    texts: &[usize],
+    rows: impl IntoIterator<Item = Vec<String>>,
+    page: Option<Page>,
+) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let text = unbroken(header, texts, rows.iter().cloned());
+    let (Some(page), Some(last)) = (page, header.len().checked_sub(1)) else {
+        return text;
+    };
+    if text.lines().all(|line| line.width() <= page.0) {
+        return text;
+    }
+    let firsts = rows.iter().map(|row| row.iter().take(last).cloned().collect());
+    let firsts = unbroken(&header[..last], texts, firsts);
+    let mut lines = firsts.lines();
+    let head = lines.next().unwrap_or_default();
+    let mut text = page.wrapped(&format!("{head}  {}", header[last])) + "\n";
+    for (line, row) in lines.zip(&rows) {
+        text += &format!("{}\n", page.wrapped(line));
+        text += &page.paragraph(BELOW, row.get(last).map_or("", String::as_str));
+    }
+    text
+}
+
+/// What stands before what is on lines of its own below the rest of its row.
+const BELOW: &str = "      ";
+
 /// Of a row the columns in `part`.
 fn only(row: &[String], part: &[usize]) -> Vec<String> {
     part.iter()
@@ -275,6 +306,25 @@ mod tests {
             [35, 36, 60].map(begin),
             ["Waiting for the other one", "Waiting for the other…", "…"]
         );
+    }
+
+    #[test]
+    fn what_has_no_room_in_a_list_stands_below_its_row() {
+        let rows = || {
+            [1, 2].map(|number| {
+                let answer = format!("variant {number} is faster than the other by so much that nobody doubts it");
+                vec![
+                    format!("2026-11-27T19-33-2{number}-duel"),
+                    "complete".to_owned(),
+                    answer,
+                ]
+            })
+        };
+        let header = ["campaign", "runs", "result"];
+        let of = |page| listed(&header, &[0, 1, 2], rows(), page);
+        assert_eq!(of(None).lines().count(), 3);
+        assert_eq!(of(Some(Page::new(120))), of(None));
+        insta::assert_snapshot!(of(Some(Page::new(60))));
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn what_was_measured_in_turn_is_one_sentence() {
     );
     assert_eq!(
         versus_line(&open, Duration::from_secs(200), Duration::from_secs(600)),
-        "6 min 40 s left at most: embedded:18 beside embedded:14: throughput −3 to +6 %, 95 %"
+        "throughput: −3 to +6 %, 95 %; 6 min 40 s left at most; embedded:18 beside embedded:14"
     );
     let clients = Versus {
         factor: "clients".to_owned(),

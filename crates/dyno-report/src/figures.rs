@@ -6,10 +6,17 @@ pub(crate) use dyno_archive::figures::{counted, decimal, percent, rounded, round
 use dyno_archive::summary::Pacing;
 use std::time::Duration;
 
+/// The unit of latencies.
+pub(crate) const MS: &str = "ms";
+
+/// Latencies have three digits, zeros at the end among them: more say nothing.
+pub(crate) const LATENCY_DIGITS: u8 = 3;
+
 /// A number of a table as every form writes it, without its `unit`.
 pub(crate) fn in_unit(number: f64, unit: &str) -> String {
     match unit {
         "%" => percent(number).trim_end_matches(" %").to_owned(),
+        MS => significant_digits(number, LATENCY_DIGITS),
         _ => figure(number),
     }
 }
@@ -22,13 +29,67 @@ pub fn rate(per_second: impl Into<Option<f64>>) -> String {
 
 /// A latency in milliseconds, without the unit; `-` if there is none.
 pub(crate) fn ms(time_us: impl Into<Option<f64>>) -> String {
-    rate(time_us.into().map(|time_us| time_us / 1e3))
+    let time_us = time_us.into();
+    time_us.map_or_else(|| "-".to_owned(), |time_us| in_unit(time_us / 1e3, MS))
 }
 
 /// A latency with its unit: always milliseconds, so that any two can be compared at a glance.
 #[must_use]
 pub fn time(time_us: f64) -> String {
     format!("{} ms", ms(time_us))
+}
+
+/// A number with so many significant digits, or all before the decimal point.
+pub(crate) fn significant_digits(number: f64, digits: u8) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return figure(number);
+    }
+    // Rounding may add a digit before the decimal point.
+    let rounded: f64 = decimal(number, decimals_with(number, digits))
+        .replace(',', "")
+        .parse()
+        .unwrap_or(number);
+    decimal(
+        number,
+        decimals_with(if rounded == 0.0 { number } else { rounded }, digits),
+    )
+}
+
+/// How many decimals a number with so many significant digits has.
+pub(crate) fn decimals_with(number: f64, digits: u8) -> usize {
+    let before = number.abs().log10().floor() as i32 + 1;
+    (i32::from(digits) - before).clamp(0, 9) as usize
+}
+
+/// With how many decimals an interval that is so wide is written, and what it is around: of what is not certain two
+/// digits say enough.
+pub(crate) fn decimals_of(width: f64, most: usize) -> usize {
+    if width <= 0.0 || !width.is_finite() {
+        return most;
+    }
+    let digits = 1.0 - width.log10().floor();
+    digits.clamp(0.0, most as f64) as usize
+}
+
+/// A change in percent with its sign, without its unit; zeros behind the point say nothing.
+pub(crate) fn signed(percent: f64, decimals: usize) -> String {
+    let text = decimal(percent.abs(), decimals);
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    let sign = match percent < 0.0 {
+        true if text != "0" => "−",
+        _ => "+",
+    };
+    format!("{sign}{text}")
+}
+
+/// With how many decimals a change in percent is written that lies between two. An end that is not zero is not
+/// written as zero if that is what decides.
+pub(crate) fn decimals_of_change(low: f64, high: f64) -> usize {
+    let decides = low > 0.0 || high < 0.0;
+    match decides && low.abs().min(high.abs()) < 0.5 {
+        true => 1,
+        false => decimals_of(high - low, 1),
+    }
 }
 
 /// What begins a transaction, in words.
@@ -190,10 +251,14 @@ mod tests {
     #[test]
     fn latencies_are_in_milliseconds_whatever_their_size() {
         assert_eq!(time(4_370_460.0), "4,370 ms");
-        assert_eq!(time(602.6), "0.6026 ms");
-        assert_eq!(time(12.34), "0.01234 ms");
-        assert_eq!(time(0.1), "0.0001 ms");
-        assert_eq!((ms(23_249.0), ms(None)), ("23.25".to_owned(), "-".to_owned()));
+        assert_eq!(time(602.6), "0.603 ms");
+        assert_eq!(time(12.34), "0.0123 ms");
+        assert_eq!(time(0.1), "0.000100 ms");
+        assert_eq!(
+            [943.1, 4_260.0, 5_120.0, 11_700.0].map(ms),
+            ["0.943", "4.26", "5.12", "11.7"]
+        );
+        assert_eq!((ms(23_249.0), ms(None)), ("23.2".to_owned(), "-".to_owned()));
     }
 
     #[test]
@@ -212,6 +277,21 @@ mod tests {
             (greatest.place, greatest.and_more("level").as_str()),
             (1, " and 1 more level")
         );
+    }
+
+    #[test]
+    fn a_change_has_no_more_digits_than_its_interval_supports() {
+        assert_eq!(
+            [263.0, 85.1, 9.9, 0.31, 0.0].map(|width| decimals_of(width, 1)),
+            [0, 0, 1, 1, 1]
+        );
+        assert_eq!([2.64, 0.568, 0.02].map(|width| decimals_of(width, 3)), [1, 2, 3]);
+        assert_eq!(
+            [(305.7, 0), (-42.5, 1), (-0.04, 1), (5.0, 1)].map(|(change, decimals)| signed(change, decimals)),
+            ["+306", "−42.5", "+0", "+5"]
+        );
+        // That it is more than nothing is seen.
+        assert_eq!((decimals_of_change(0.3, 25.0), decimals_of_change(-0.3, 25.0)), (1, 0));
     }
 
     #[test]

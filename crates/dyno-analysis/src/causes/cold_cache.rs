@@ -74,7 +74,7 @@ mod tests {
         assert!(found.score > 0.6, "{found:?}");
         assert_eq!(
             found.words,
-            "3000 blocks per second were not found in shared buffers, usually 20"
+            "3,000 blocks per second were not found in shared buffers, usually 20"
         );
         recording.vacuums.push(Vacuum {
             table: "t".to_owned(),

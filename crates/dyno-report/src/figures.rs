@@ -56,19 +56,9 @@ pub(crate) fn significant_digits(number: f64, digits: u8) -> String {
 }
 
 /// How many decimals a number with so many significant digits has.
-pub(crate) fn decimals_with(number: f64, digits: u8) -> usize {
+fn decimals_with(number: f64, digits: u8) -> usize {
     let before = number.abs().log10().floor() as i32 + 1;
     (i32::from(digits) - before).clamp(0, 9) as usize
-}
-
-/// With how many decimals an interval that is so wide is written, and what it is around: of what is not certain two
-/// digits say enough.
-pub(crate) fn decimals_of(width: f64, most: usize) -> usize {
-    if width <= 0.0 || !width.is_finite() {
-        return most;
-    }
-    let digits = 1.0 - width.log10().floor();
-    digits.clamp(0.0, most as f64) as usize
 }
 
 /// A change in percent with its sign, without its unit; zeros behind the point say nothing.
@@ -85,11 +75,10 @@ pub(crate) fn signed(percent: f64, decimals: usize) -> String {
 /// With how many decimals a change in percent is written that lies between two. An end that is not zero is not
 /// written as zero if that is what decides.
 pub(crate) fn decimals_of_change(low: f64, high: f64) -> usize {
+    const WIDE: f64 = 10.0;
     let decides = low > 0.0 || high < 0.0;
-    match decides && low.abs().min(high.abs()) < 0.5 {
-        true => 1,
-        false => decimals_of(high - low, 1),
-    }
+    let near_zero = low.abs().min(high.abs()) < 0.5;
+    usize::from(high - low < WIDE || decides && near_zero)
 }
 
 /// What begins a transaction, in words.
@@ -282,10 +271,9 @@ mod tests {
     #[test]
     fn a_change_has_no_more_digits_than_its_interval_supports() {
         assert_eq!(
-            [263.0, 85.1, 9.9, 0.31, 0.0].map(|width| decimals_of(width, 1)),
-            [0, 0, 1, 1, 1]
+            [(242.0, 506.0), (-42.5, 42.6), (-1.0, 8.9)].map(|(low, high)| decimals_of_change(low, high)),
+            [0, 0, 1]
         );
-        assert_eq!([2.64, 0.568, 0.02].map(|width| decimals_of(width, 3)), [1, 2, 3]);
         assert_eq!(
             [(305.7, 0), (-42.5, 1), (-0.04, 1), (5.0, 1)].map(|(change, decimals)| signed(change, decimals)),
             ["+306", "−42.5", "+0", "+5"]

@@ -2,8 +2,8 @@
 
 use super::model::{Column, Detail, Table, Value};
 use super::series::{Steps, rounded_s, significant};
-use crate::figures::{LATENCY_DIGITS, MS, decimals_of, decimals_of_change, decimals_with, significant_digits};
-use crate::figures::{decimal, in_unit, one_line, rounded, signed};
+use crate::figures::{LATENCY_DIGITS, MS, decimals_of_change, significant_digits};
+use crate::figures::{in_unit, one_line, rounded, signed};
 
 /// What of a series stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +125,10 @@ fn number_of(value: Option<&Value>) -> Option<f64> {
     }
 }
 
+/// An interval this wide, as a share of its lower end, is wide.
+const WIDE: f64 = 0.1;
+const WIDE_DIGITS: u8 = 2;
+
 /// A number as it is written in `column`, with the interval between `ends` around it, if there is one.
 fn in_column(number: f64, column: &Column, ends: &[f64]) -> String {
     match (column.digits, ends) {
@@ -135,9 +139,9 @@ fn in_column(number: f64, column: &Column, ends: &[f64]) -> String {
                 _ => 1,
             },
         ),
-        (Some(digits), [low, high]) => {
-            let greatest = low.abs().max(high.abs()).max(number.abs());
-            decimal(number, decimals_of(high - low, decimals_with(greatest, digits)))
+        // In a wide interval a third digit says nothing.
+        (Some(digits), [low, high]) if high - low >= WIDE * low.abs() => {
+            significant_digits(number, digits.min(WIDE_DIGITS))
         }
         (Some(digits), _) => significant_digits(number, digits),
         (None, _) => in_unit(number, &column.unit),

@@ -107,7 +107,7 @@ fn is_same(now: &str, then: &str) -> bool {
     let near = number(now)
         .zip(number(then))
         .is_some_and(|(now, then)| (now / then - 1.0).abs() < 0.0055);
-    now == then || then.contains('.') && near
+    now == then || [now, then].iter().any(|word| word.contains('.')) && near
 }
 
 /// Whether a text shows a figure as it is, or with its number and unit in cells of their own.

@@ -77,8 +77,12 @@ impl Page {
         rows: impl IntoIterator<Item = Vec<String>>,
     ) -> String {
         let rows: Vec<Vec<String>> = rows.into_iter().collect();
-        let narrowest = self.narrowest(header, texts, names, &rows);
-        let parts = self.parts(&narrowest, keys);
+        let mut narrowest = self.narrowest(header, texts, names, &rows);
+        let parts = match header {
+            // Without a heading nobody would know what a part of it is.
+            [] => vec![self.together(&mut narrowest)],
+            _ => self.parts(&narrowest, keys),
+        };
         let drawn = parts.iter().map(|part| {
             let rows: Vec<Vec<String>> = rows.iter().map(|row| only(row, part)).collect();
             let header: Vec<&str> = part.iter().filter_map(|column| header.get(*column).copied()).collect();
@@ -116,6 +120,15 @@ impl Page {
         };
         let columns = rows.iter().map(Vec::len).fold(header.len(), usize::max);
         (0..columns).map(of).collect()
+    }
+
+    /// All columns, the last as narrow as there is room for: a word in it may be broken.
+    fn together(self, narrowest: &mut [usize]) -> Vec<usize> {
+        if let Some((last, others)) = narrowest.split_last_mut() {
+            let taken: usize = others.iter().map(|other| other + GAP).sum();
+            *last = (*last).min((self.0 - INDENT.len()).saturating_sub(taken)).max(1);
+        }
+        (0..narrowest.len()).collect()
     }
 
     /// The columns that stand beside each other: all of them, or else as many as fit behind the first `keys`.
@@ -231,7 +244,7 @@ pub(crate) fn paragraph_within(first: &str, text: &str, width: usize) -> String 
     let indent = first.width();
     let mut result = first.to_owned();
     let mut column = indent;
-    for (number, word) in text.split_whitespace().enumerate() {
+    for (number, word) in words(text).into_iter().enumerate() {
         let length = word.width();
         if number > 0 && column + 1 + length > width {
             result.push('\n');
@@ -241,11 +254,23 @@ pub(crate) fn paragraph_within(first: &str, text: &str, width: usize) -> String 
             result.push(' ');
             column += 1;
         }
-        result.push_str(word);
+        result.push_str(&word);
         column += length;
     }
     result.push('\n');
     result
+}
+
+/// The words of a text; a number is one with its sign of percent.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(before) if word.starts_with('%') => *before = format!("{before} {word}"),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -306,6 +331,20 @@ mod tests {
             [35, 36, 60].map(begin),
             ["Waiting for the other one", "Waiting for the other…", "…"]
         );
+    }
+
+    #[test]
+    fn a_number_stays_with_its_percent_and_facts_beside_their_names() {
+        let text = Page::new(50).paragraph(
+            "",
+            "one is faster than the other by that (+242 to +506 %, 95 %); so it is",
+        );
+        assert!(text.lines().all(|line| !line.trim_start().starts_with('%')), "{text}");
+        let rows = ["short", &"long".repeat(20)].map(|fact| ["kind", "a-name", fact].map(str::to_owned).to_vec());
+        let text = Page::new(50).table(&[], &[0, 1, 2], &[], 1, rows);
+        assert_eq!(text.matches("a-name").count(), 2, "{text}");
+        assert!(text.lines().next().unwrap().ends_with("short"), "{text}");
+        assert!(text.lines().all(|line| line.width() <= 50), "{text}");
     }
 
     #[test]

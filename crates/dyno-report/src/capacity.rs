@@ -154,10 +154,10 @@ fn short(known: &Capacity, load: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn step(load: f64, verdict: StepVerdict, p99_us: f64) -> CapacityStep {
+    pub(crate) fn step(load: f64, verdict: StepVerdict, p99_us: f64) -> CapacityStep {
         CapacityStep {
             load,
             verdict,
@@ -175,7 +175,12 @@ mod tests {
         }
     }
 
-    fn known(answer: CapacityAnswer, over: LoadDimension, holds: Option<f64>, fails: Option<f64>) -> Capacity {
+    pub(crate) fn known(
+        answer: CapacityAnswer,
+        over: LoadDimension,
+        holds: Option<f64>,
+        fails: Option<f64>,
+    ) -> Capacity {
         Capacity {
             limits: vec!["p99 < 5ms".parse().unwrap(), "errors < 0.1%".parse().unwrap()],
             over,

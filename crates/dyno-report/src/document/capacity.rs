@@ -57,6 +57,9 @@ pub(super) fn section_of(known: &Capacity) -> Section {
     in_answer(section("capacity", "Capacity", blocks.collect()))
 }
 
+/// A figure of a step.
+type Of = fn(&CapacityStep) -> f64;
+
 /// Latency and throughput over the load, with the limits drawn in; `None` if nothing was measured.
 fn course(known: &Capacity) -> Option<Figure> {
     let steps = ascending(known);
@@ -66,14 +69,14 @@ fn course(known: &Capacity) -> Option<Figure> {
         value: rounded(value),
         ..SweepPoint::default()
     };
-    let line_of = |name: &str, steps: &[&CapacityStep], of: &dyn Fn(&CapacityStep) -> f64| SweepLine {
+    let line_of = |name: &str, steps: &[&CapacityStep], of: Of| SweepLine {
         name: name.to_owned(),
         points: steps.iter().map(|step| point(step.load, of(step))).collect(),
         knee: None,
     };
-    let line = |name: &str, of: &dyn Fn(&CapacityStep) -> f64| line_of(name, &steps, of);
+    let line = |name: &str, of: Of| line_of(name, &steps, of);
     // What is limited shows of each try what came of it.
-    let by_verdict = |name: &str, of: &dyn Fn(&CapacityStep) -> f64| -> Vec<SweepLine> {
+    let by_verdict = |name: &str, of: Of| -> Vec<SweepLine> {
         let verdicts = [StepVerdict::Holds, StepVerdict::Unsure, StepVerdict::Fails];
         let lines = verdicts.map(|verdict| {
             let own: Vec<&CapacityStep> = steps.iter().copied().filter(|step| step.verdict == verdict).collect();
@@ -90,10 +93,10 @@ fn course(known: &Capacity) -> Option<Figure> {
         points: [first, last].map(|load| point(load, limit.below / 1e3)).to_vec(),
         knee: None,
     });
-    let percentiles: [(&str, &dyn Fn(&CapacityStep) -> f64); 3] = [
-        ("p50", &|step| step.p50_us / 1e3),
-        ("p95", &|step| step.p95_us / 1e3),
-        ("p99", &|step| step.p99_us / 1e3),
+    let percentiles: [(&str, Of); 3] = [
+        ("p50", |step| step.p50_us / 1e3),
+        ("p95", |step| step.p95_us / 1e3),
+        ("p99", |step| step.p99_us / 1e3),
     ];
     let limited = |name: &str| known.limits.iter().any(|limit| limit.measure.to_string() == name);
     let latency = percentiles.into_iter().flat_map(|(name, of)| match limited(name) {
@@ -119,8 +122,39 @@ fn course(known: &Capacity) -> Option<Figure> {
             log: first > 0.0 && last >= 20.0 * first,
             panels: vec![
                 panel("Latency", "ms", true, latency.chain(limits).collect()),
-                panel("Throughput", "TPS", false, by_verdict("throughput", &|step| step.tps)),
+                panel("Throughput", "TPS", false, by_verdict("throughput", |step| step.tps)),
             ],
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::tests::{known, step};
+
+    #[test]
+    fn every_try_is_a_point_and_the_answer_stands_elsewhere() {
+        let mut known = known(CapacityAnswer::Found, LoadDimension::Rate, Some(8_000.0), Some(8_500.0));
+        known.steps.push(step(8_500.0, StepVerdict::Fails, 9_000.0));
+        known.steps.push(step(11_126.0, StepVerdict::Holds, 1_000.0));
+        let FigureData::Sweep(sweep) = course(&known).unwrap().data else {
+            panic!()
+        };
+        let named = |name: &str| {
+            let lines = sweep.panels.iter().flat_map(|panel| &panel.lines);
+            let points = lines
+                .filter(|line| line.name.starts_with(name))
+                .flat_map(|line| &line.points);
+            points.map(|point| point.level).collect::<Vec<_>>()
+        };
+        assert_eq!(named("p50"), [8_000.0, 8_500.0, 8_500.0, 9_000.0, 11_126.0]);
+        assert_eq!(named("p99, holds"), [8_000.0, 11_126.0]);
+        assert_eq!(named("p99, unsure"), [8_500.0]);
+        assert_eq!(named("throughput, fails"), [8_500.0, 9_000.0]);
+        let section = serde_json::to_string(&section_of(&known)).unwrap();
+        assert!(!section.contains("no longer at"), "{section}");
+        // The table has the load as the chart has it.
+        assert!(section.contains("11126"), "{section}");
+    }
 }

@@ -161,8 +161,8 @@ pub(crate) fn unbroken(header: &[&str], texts: &[usize], rows: impl IntoIterator
     arranged(ContentArrangement::Disabled, WIDTH, header, &is_text, &[], &rows)
 }
 
-/// The same for a `page`, if it is for one: where a line would be wider, what stands last in each row, which nobody
-/// looks for, is on lines of its own below the rest.
+/// The same for a `page`, if it is for one: where a line would be wider, the last columns, which nobody looks for, are
+/// on lines of their own below the others.
 pub(crate) fn listed(
     header: &[&str],
     texts: &[usize],
@@ -170,23 +170,27 @@ pub(crate) fn listed(
     page: Option<Page>,
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
-    let text = unbroken(header, texts, rows.iter().cloned());
-    let (Some(page), Some(last)) = (page, header.len().checked_sub(1)) else {
+    let beside = |columns: usize| {
+        let firsts = rows.iter().map(|row| row.iter().take(columns).cloned().collect());
+        unbroken(&header[..columns], texts, firsts)
+    };
+    let fits = |text: &String| page.is_none_or(|page| text.lines().all(|line| line.width() <= page.0));
+    let all = header.len();
+    let fitting = (1..=all).rev().map(|columns| (columns, beside(columns)));
+    let (columns, text) = fitting
+        .into_iter()
+        .find(|(_, text)| fits(text))
+        .unwrap_or_else(|| (1, beside(1)));
+    let (Some(page), true) = (page, columns < all) else {
         return text;
     };
-    if text.lines().all(|line| line.width() <= page.0) {
-        return text;
-    }
-    let firsts = rows.iter().map(|row| row.iter().take(last).cloned().collect());
-    let firsts = unbroken(&header[..last], texts, firsts);
-    let mut lines = firsts.lines();
-    let head = lines.next().unwrap_or_default();
-    let mut text = page.wrapped(&format!("{head}  {}", header[last])) + "\n";
-    for (line, row) in lines.zip(&rows) {
-        text += &format!("{}\n", page.wrapped(line));
-        text += &page.paragraph(BELOW, row.get(last).map_or("", String::as_str));
-    }
-    text
+    let below = |row: &[String]| {
+        let told = row.iter().skip(columns).filter(|cell| !cell.is_empty());
+        page.paragraph(BELOW, &told.cloned().collect::<Vec<_>>().join(", "))
+    };
+    let heading: Vec<String> = header.iter().map(|&name| name.to_owned()).collect();
+    let lines = text.lines().zip(std::iter::once(&heading).chain(&rows));
+    lines.map(|(line, row)| format!("{line}\n{}", below(row))).collect()
 }
 
 /// What stands before what is on lines of its own below the rest of its row.
@@ -351,19 +355,20 @@ mod tests {
     fn what_has_no_room_in_a_list_stands_below_its_row() {
         let rows = || {
             [1, 2].map(|number| {
-                let answer = format!("variant {number} is faster than the other by so much that nobody doubts it");
+                let answer = format!("variant {number} is faster than the other by very much");
                 vec![
                     format!("2026-11-27T19-33-2{number}-duel"),
                     "complete".to_owned(),
+                    "embedded:mariadb".to_owned(),
                     answer,
                 ]
             })
         };
-        let header = ["campaign", "runs", "result"];
-        let of = |page| listed(&header, &[0, 1, 2], rows(), page);
+        let header = ["campaign", "runs", "target", "result"];
+        let of = |page| listed(&header, &[0, 1, 2, 3], rows(), page);
         assert_eq!(of(None).lines().count(), 3);
         assert_eq!(of(Some(Page::new(120))), of(None));
-        insta::assert_snapshot!(of(Some(Page::new(60))));
+        insta::assert_snapshot!(format!("{}\n{}", of(Some(Page::new(60))), of(Some(Page::new(50)))));
     }
 
     #[test]

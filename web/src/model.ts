@@ -217,6 +217,10 @@ interval: boolean,
  */
 digits: number | null,
 /**
+ * Whether it holds changes in percent, which are written with their signs.
+ */
+change: boolean,
+/**
  * The rows, from 0, whose value is the best of those that it is to be compared with.
  */
 best: Array<number>,

@@ -13,6 +13,7 @@ mod campaign;
 mod causes;
 mod checkpoints;
 pub mod comparison;
+mod crowd;
 mod descheduled;
 mod gave_way;
 mod lag;
@@ -35,6 +36,7 @@ mod cases;
 
 pub use campaign::campaign_warnings;
 pub(crate) use campaign::settings;
+pub use crowd::name_others;
 pub use gave_way::{GaveWay, gave_way};
 pub use lag::lag;
 pub use limits::is_near_ceiling;

@@ -396,7 +396,7 @@ impl Waits {
 }
 
 /// The processes of neither dyno nor the server, by name; those of one name together.
-fn others(rows: impl Iterator<Item = ProcessRow>) -> HashMap<String, Series> {
+pub(super) fn others(rows: impl Iterator<Item = ProcessRow>) -> HashMap<String, Series> {
     let mut by_name: HashMap<String, Series> = HashMap::new();
     let (mut last_s, mut start_s) = (f64::NAN, f64::NAN);
     for row in rows {

@@ -1,9 +1,9 @@
 //! The highest load that holds limits, in words.
 
-use crate::figures::{duration, seconds};
+use crate::figures::{duration, ms, seconds, time};
 use crate::table::Page;
 use dyno_archive::figures::{decimal, figure};
-use dyno_archive::{Capacity, CapacityAnswer, CapacityStep, LoadDimension, LoadLimit};
+use dyno_archive::{Capacity, CapacityAnswer, CapacityStep, LoadDimension, LoadLimit, StepVerdict};
 use std::time::Duration;
 
 /// The answer in one sentence, or why there is none.
@@ -18,9 +18,10 @@ pub fn capacity(known: &Capacity) -> String {
     let after = seconds(known.measured_s);
     match (known.answer, known.over, known.fails) {
         (CapacityAnswer::Found, ..) => format!(
-            "{limits} {hold} up to {} and no longer at {}; found in {after}.",
+            "{limits} {hold} up to {} and no longer at {}{}; found in {after}.",
             of(known.holds),
-            of(known.fails)
+            of(known.fails),
+            held_above(known)
         ),
         (CapacityAnswer::Never, over, _) => format!(
             "{limits} cannot be met at any {}: not even at {}, the lowest that was tried.",
@@ -55,6 +56,16 @@ pub fn capacity(known: &Capacity) -> String {
     }
 }
 
+/// That a load held which is higher than one that failed, if there is one: then the capacity is no sharp line.
+fn held_above(known: &Capacity) -> String {
+    let held = known.steps.iter().filter(|step| step.verdict == StepVerdict::Holds);
+    let highest = held.map(|step| step.load).max_by(f64::total_cmp);
+    let above = highest.filter(|highest| known.fails.is_some_and(|fails| *highest > fails));
+    above.map_or_else(String::new, |load| {
+        format!(", although {} held once", words(known, load))
+    })
+}
+
 /// What is known so far, in one line; `left` is how long it is sought at most.
 #[must_use]
 pub fn capacity_line(known: &Capacity, left: Duration) -> String {
@@ -66,18 +77,14 @@ pub fn capacity_line(known: &Capacity, left: Duration) -> String {
         false => format!(" {};", ends.join(", ")),
     };
     let now = known.steps.last().map_or_else(String::new, |step| {
-        format!(" {} p99 {} ms", short(known, step.load), figure(step.p99_us / 1e3))
+        format!(" {} p99 {}", short(known, step.load), time(step.p99_us))
     });
     let left = duration(Duration::from_secs(left.as_secs()));
     format!("{left} left at most:{ends}{now}   ({})", limits(known))
 }
 
-/// The answer, what gave way, and the course of latency over the load.
+/// The course of latency over the load, what gave way, and last, where it is read first, the answer.
 pub(crate) fn page(known: &Capacity, page: Page) -> String {
-    let mut text = page.paragraph("", &capacity(known));
-    for sentence in &known.gave_way {
-        text.push_str(&page.paragraph("  - ", sentence));
-    }
     let header = [
         head(known),
         "",
@@ -90,16 +97,19 @@ pub(crate) fn page(known: &Capacity, page: Page) -> String {
         "errors (%)",
     ];
     let rows = ascending(known).into_iter().map(|step| {
-        let ms = [step.mean_us, step.p50_us, step.p95_us, step.p99_us, step.p999_us].map(|us| figure(us / 1e3));
+        let ms = [step.mean_us, step.p50_us, step.p95_us, step.p99_us, step.p999_us].map(ms);
         [figure(step.load), step.verdict.word().to_owned(), figure(step.tps)]
             .into_iter()
             .chain(ms)
             .chain([decimal(step.errors * 100.0, 2)])
             .collect()
     });
+    let mut text = page.table(&header, &[1], &[], 2, rows);
     text.push('\n');
-    text.push_str(&page.table(&header, &[1], &[], 2, rows));
-    text
+    for sentence in &known.gave_way {
+        text.push_str(&page.paragraph("  - ", sentence));
+    }
+    text + &page.paragraph("", &capacity(known))
 }
 
 /// What the loads are of.
@@ -144,11 +154,10 @@ fn short(known: &Capacity, load: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use dyno_archive::StepVerdict;
 
-    fn step(load: f64, verdict: StepVerdict, p99_us: f64) -> CapacityStep {
+    pub(crate) fn step(load: f64, verdict: StepVerdict, p99_us: f64) -> CapacityStep {
         CapacityStep {
             load,
             verdict,
@@ -166,7 +175,12 @@ mod tests {
         }
     }
 
-    fn known(answer: CapacityAnswer, over: LoadDimension, holds: Option<f64>, fails: Option<f64>) -> Capacity {
+    pub(crate) fn known(
+        answer: CapacityAnswer,
+        over: LoadDimension,
+        holds: Option<f64>,
+        fails: Option<f64>,
+    ) -> Capacity {
         Capacity {
             limits: vec!["p99 < 5ms".parse().unwrap(), "errors < 0.1%".parse().unwrap()],
             over,
@@ -190,7 +204,10 @@ mod tests {
         let (rate, over_clients) = (LoadDimension::Rate, LoadDimension::Clients);
         let all = [
             known(CapacityAnswer::Found, rate, Some(8_000.0), Some(8_400.0)),
-            known(CapacityAnswer::Found, over_clients, Some(1.0), Some(2.0)),
+            Capacity {
+                steps: Vec::new(),
+                ..known(CapacityAnswer::Found, over_clients, Some(1.0), Some(2.0))
+            },
             known(CapacityAnswer::Never, rate, None, Some(9.25)),
             known(CapacityAnswer::Clients, rate, Some(8_000.0), Some(8_400.0)),
             known(CapacityAnswer::Clients, over_clients, Some(8.0), None),
@@ -198,6 +215,18 @@ mod tests {
             known(CapacityAnswer::Unknown, rate, None, None),
         ];
         insta::assert_snapshot!(all.iter().map(capacity).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn a_load_that_held_above_one_that_failed_is_told() {
+        let mut known = known(CapacityAnswer::Found, LoadDimension::Rate, Some(8_000.0), Some(8_400.0));
+        assert!(!capacity(&known).contains("although"));
+        known.steps.push(step(8_700.0, StepVerdict::Holds, 2_000.0));
+        let said = capacity(&known);
+        assert!(
+            said.contains("no longer at 8,400 transactions/s, although 8,700 transactions/s held once;"),
+            "{said}"
+        );
     }
 
     #[test]

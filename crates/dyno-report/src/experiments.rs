@@ -320,10 +320,16 @@ fn scripts(databases: &IndexMap<&str, Vec<&Resolved>>, workload: &str) -> String
         if let Some(lua) = known.and_then(|known| known.scripts.lua()) {
             return vec![vec![format!("\n{}", in_lua(lua))]];
         }
-        let scripts = known.into_iter().flat_map(|known| known.scripts.iter());
-        scripts
-            .map(|(script, _)| vec![format!("\n{}", script.script.trim())])
-            .collect()
+        let scripts: Vec<_> = known.into_iter().flat_map(|known| known.scripts.iter()).collect();
+        let several = scripts.len() > 1;
+        let shown = scripts.into_iter().map(|(script, weight)| {
+            let text = script.script.trim();
+            match several {
+                true => format!("\n{} (weight {weight}):\n{text}", script.script_name),
+                false => format!("\n{text}"),
+            }
+        });
+        shown.map(|text| vec![text]).collect()
     });
     rows.concat().concat()
 }

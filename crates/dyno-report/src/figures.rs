@@ -6,10 +6,17 @@ pub(crate) use dyno_archive::figures::{counted, decimal, percent, rounded, round
 use dyno_archive::summary::Pacing;
 use std::time::Duration;
 
+/// The unit of latencies.
+pub(crate) const MS: &str = "ms";
+
+/// Latencies have three digits, zeros at the end among them: more say nothing.
+pub(crate) const LATENCY_DIGITS: u8 = 3;
+
 /// A number of a table as every form writes it, without its `unit`.
 pub(crate) fn in_unit(number: f64, unit: &str) -> String {
     match unit {
         "%" => percent(number).trim_end_matches(" %").to_owned(),
+        MS => significant_digits(number, LATENCY_DIGITS),
         _ => figure(number),
     }
 }
@@ -22,13 +29,56 @@ pub fn rate(per_second: impl Into<Option<f64>>) -> String {
 
 /// A latency in milliseconds, without the unit; `-` if there is none.
 pub(crate) fn ms(time_us: impl Into<Option<f64>>) -> String {
-    rate(time_us.into().map(|time_us| time_us / 1e3))
+    let time_us = time_us.into();
+    time_us.map_or_else(|| "-".to_owned(), |time_us| in_unit(time_us / 1e3, MS))
 }
 
 /// A latency with its unit: always milliseconds, so that any two can be compared at a glance.
 #[must_use]
 pub fn time(time_us: f64) -> String {
     format!("{} ms", ms(time_us))
+}
+
+/// A number with so many significant digits, or all before the decimal point.
+pub(crate) fn significant_digits(number: f64, digits: u8) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return figure(number);
+    }
+    // Rounding may add a digit before the decimal point.
+    let rounded: f64 = decimal(number, decimals_with(number, digits))
+        .replace(',', "")
+        .parse()
+        .unwrap_or(number);
+    decimal(
+        number,
+        decimals_with(if rounded == 0.0 { number } else { rounded }, digits),
+    )
+}
+
+/// How many decimals a number with so many significant digits has.
+fn decimals_with(number: f64, digits: u8) -> usize {
+    let before = number.abs().log10().floor() as i32 + 1;
+    (i32::from(digits) - before).clamp(0, 9) as usize
+}
+
+/// A change in percent with its sign, without its unit; zeros behind the point say nothing.
+pub(crate) fn signed(percent: f64, decimals: usize) -> String {
+    let text = decimal(percent.abs(), decimals);
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    let sign = match percent < 0.0 {
+        true if text != "0" => "−",
+        _ => "+",
+    };
+    format!("{sign}{text}")
+}
+
+/// With how many decimals a change in percent is written that lies between two. An end that is not zero is not
+/// written as zero if that is what decides.
+pub(crate) fn decimals_of_change(low: f64, high: f64) -> usize {
+    const WIDE: f64 = 10.0;
+    let decides = low > 0.0 || high < 0.0;
+    let near_zero = low.abs().min(high.abs()) < 0.5;
+    usize::from(high - low < WIDE || decides && near_zero)
 }
 
 /// What begins a transaction, in words.
@@ -157,6 +207,14 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Words as a sentence; what others have written may have its full stop already.
+pub(crate) fn sentence(words: &str) -> String {
+    match words.ends_with(['.', '!', '?']) {
+        true => words.to_owned(),
+        false => format!("{words}."),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,10 +240,14 @@ mod tests {
     #[test]
     fn latencies_are_in_milliseconds_whatever_their_size() {
         assert_eq!(time(4_370_460.0), "4,370 ms");
-        assert_eq!(time(602.6), "0.6026 ms");
-        assert_eq!(time(12.34), "0.01234 ms");
-        assert_eq!(time(0.1), "0.0001 ms");
-        assert_eq!((ms(23_249.0), ms(None)), ("23.25".to_owned(), "-".to_owned()));
+        assert_eq!(time(602.6), "0.603 ms");
+        assert_eq!(time(12.34), "0.0123 ms");
+        assert_eq!(time(0.1), "0.000100 ms");
+        assert_eq!(
+            [943.1, 4_260.0, 5_120.0, 11_700.0].map(ms),
+            ["0.943", "4.26", "5.12", "11.7"]
+        );
+        assert_eq!((ms(23_249.0), ms(None)), ("23.2".to_owned(), "-".to_owned()));
     }
 
     #[test]
@@ -207,6 +269,20 @@ mod tests {
     }
 
     #[test]
+    fn a_change_has_no_more_digits_than_its_interval_supports() {
+        assert_eq!(
+            [(242.0, 506.0), (-42.5, 42.6), (-1.0, 8.9)].map(|(low, high)| decimals_of_change(low, high)),
+            [0, 0, 1]
+        );
+        assert_eq!(
+            [(305.7, 0), (-42.5, 1), (-0.04, 1), (5.0, 1)].map(|(change, decimals)| signed(change, decimals)),
+            ["+306", "−42.5", "+0", "+5"]
+        );
+        // That it is more than nothing is seen.
+        assert_eq!((decimals_of_change(0.3, 25.0), decimals_of_change(-0.3, 25.0)), (1, 0));
+    }
+
+    #[test]
     fn bytes_are_counted_as_postgresql_counts_them() {
         assert_eq!(bytes(8_192), "8,192 bytes");
         assert_eq!(bytes(65_536), "64 kB");
@@ -224,6 +300,14 @@ mod tests {
         assert_eq!(said(8 * 3_600_000), "8 h");
         assert_eq!(said(8 * 3_600_000 + 5_000), "8 h");
         assert_eq!(said(74 * 3_600_000), "3 d 2 h");
+    }
+
+    #[test]
+    fn a_sentence_has_one_full_stop() {
+        assert_eq!(
+            [sentence("it broke"), sentence("It broke.")],
+            ["it broke.", "It broke."]
+        );
     }
 
     #[test]

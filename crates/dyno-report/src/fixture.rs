@@ -134,6 +134,7 @@ pub(crate) fn two_workloads() -> Summary {
     summary.warnings.push(Warning::LoadHostBusy {
         idle_percent: 2.0,
         server_too: true,
+        others: None,
     });
     summary.workloads.push(writer);
     summary

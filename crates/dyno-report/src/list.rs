@@ -5,7 +5,7 @@ use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
 use crate::completion::figures_in_short;
 use crate::figures::one_line;
-use crate::table::unbroken;
+use crate::table::{Page, listed};
 use dyno_analysis::summary::summary_of;
 use dyno_archive::plan::Size;
 use dyno_archive::{Campaign, CampaignRecord, Run};
@@ -111,9 +111,9 @@ impl ListedCampaign {
     }
 }
 
-/// The campaigns of an archive, one line each, the newest last.
+/// The campaigns of an archive, one line each, the newest last; on a `page` that is not so wide more.
 #[must_use]
-pub fn campaigns(campaigns: &[Campaign]) -> String {
+pub fn campaigns(campaigns: &[Campaign], page: Option<Page>) -> String {
     let dash = || "-".to_owned();
     let rows = campaigns.iter().map(|campaign| {
         let listed = ListedCampaign::of(campaign);
@@ -136,16 +136,17 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
             result,
         ]
     });
-    unbroken(
+    listed(
         &["campaign", "experiment", "target", "runs", "result"],
         &[0, 1, 2, 3, 4],
         rows,
+        page,
     )
 }
 
-/// The runs of campaigns, one line each, the newest last.
+/// The runs of campaigns, one line each, the newest last; on a `page` that is not so wide more.
 #[must_use]
-pub fn runs(campaigns: &[Campaign]) -> String {
+pub fn runs(campaigns: &[Campaign], page: Option<Page>) -> String {
     let rows = campaigns.iter().flat_map(|campaign| {
         let (when, experiment) = match &campaign.record {
             Ok(record) => {
@@ -187,10 +188,11 @@ pub fn runs(campaigns: &[Campaign]) -> String {
         });
         none.into_iter().chain(runs)
     });
-    unbroken(
+    listed(
         &["when", "experiment", "target", "state", "TPS", "p99", "folder"],
         &[0, 1, 2, 3, 6],
         rows,
+        page,
     )
 }
 
@@ -256,7 +258,7 @@ mod tests {
             without_runs.join("campaign.json"),
         )
         .unwrap();
-        assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap()));
+        assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap(), None));
     }
 
     #[test]
@@ -265,7 +267,7 @@ mod tests {
         write_archive(folder.path());
         let mut campaigns = Archive::new(folder.path()).campaigns().unwrap();
         campaigns[0].record.as_mut().unwrap().label = Some("nightly".to_owned());
-        assert_snapshot!(super::campaigns(&campaigns));
+        assert_snapshot!(super::campaigns(&campaigns, None));
         let listed: Vec<_> = campaigns.iter().map(super::ListedCampaign::of).collect();
         assert_snapshot!(serde_json::to_string_pretty(&listed).unwrap());
     }
@@ -318,10 +320,14 @@ mod tests {
         let archive = tempfile::tempdir().unwrap();
         let line = |summary: fn() -> Summary| {
             let campaign = campaign(archive.path(), "", |_| Fate::Found(Box::new(summary())));
-            super::runs(&[campaign]).lines().last().unwrap_or_default().to_owned()
+            super::runs(&[campaign], None)
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .to_owned()
         };
         let staged = line(staged);
-        assert!(staged.contains(" 0.9 to 40 ms by stage "), "{staged}");
+        assert!(staged.contains(" 0.900 to 40.0 ms by stage "), "{staged}");
         let mixed = line(two_workloads);
         assert!(mixed.contains(" update 12,346, ingest 993.8 "), "{mixed}");
     }
@@ -350,6 +356,6 @@ mod tests {
             std::fs::write(campaign.path.join("campaign.json"), "{").unwrap();
             std::fs::write(campaign.runs[0].path.join("run.json"), "{").unwrap();
         }
-        assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap()));
+        assert_snapshot!(super::runs(&Archive::new(folder.path()).campaigns().unwrap(), None));
     }
 }

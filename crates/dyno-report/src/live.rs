@@ -83,18 +83,18 @@ mod tests {
         };
         let wide = Page::new(100);
         insta::assert_snapshot!(live_line(&live, wide), @"
-        measure    12,346 tps  p50 0.6123  p95  1.034  p99    1.8 ms  0 errors  12 s left
+        measure    12,346 tps  p50  0.612  p95   1.03  p99   1.80 ms  0 errors  12 s left
         ");
         // A terminal of the usual size has no room for all, however long is left.
         insta::assert_snapshot!(live_line(&live, Page::default()), @"
-        measure    12,346 tps  p50 0.6123  p99    1.8 ms  0 errors  12 s left
+        measure    12,346 tps  p50  0.612  p99   1.80 ms  0 errors  12 s left
         ");
         let long = Live {
             left: Some(Duration::from_secs(5_999)),
             ..live.clone()
         };
         insta::assert_snapshot!(live_line(&long, Page::default()), @"
-        measure    12,346 tps  p50 0.6123  p99    1.8 ms  0 errors  1 h 39 min left
+        measure    12,346 tps  p50  0.612  p99   1.80 ms  0 errors  1 h 39 min left
         ");
         let several = Live {
             latencies: vec![
@@ -104,7 +104,7 @@ mod tests {
             ..live.clone()
         };
         insta::assert_snapshot!(live_line(&several, Page::new(120)), @"
-        measure    12,346 tps  update p50 0.6123  p99    1.8 ms  ingest p50  12.35  p99  4,370 ms  0 errors  12 s left
+        measure    12,346 tps  update p50  0.612  p99   1.80 ms  ingest p50   12.3  p99  4,370 ms  0 errors  12 s left
         ");
         insta::assert_snapshot!(live_line(&several, Page::default()), @"measure    12,346 tps  0 errors  12 s left");
         let stalled = Live {

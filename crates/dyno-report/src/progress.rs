@@ -12,6 +12,8 @@ use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::summary::Summary;
 use dyno_archive::{Capacity, RunState};
+use std::time::Duration;
+use unicode_width::UnicodeWidthStr;
 
 /// The line that announces a run of several.
 #[must_use]
@@ -38,12 +40,21 @@ pub fn progress_line(live: &Live, run: &Upcoming, page: Page) -> String {
         .zip(run.afterwards)
         .map(|(left, after)| left.saturating_add(after));
     let time = match (live.left, in_all) {
-        (Some(left), Some(in_all)) => format!("{} of {} left", whole(left), whole(in_all)),
+        (Some(left), Some(in_all)) => format!("{} left, all {}", whole(left), whole(coarse(in_all))),
         (Some(left), None) => format!("{} left", whole(left)),
         (None, _) => String::new(),
     };
     let before = format!("{}/{} ", run.planned.number, run.of);
     with_room_for(live, &before, &time, page)
+}
+
+/// A time in whole minutes that have begun, if seconds say nothing of it.
+fn coarse(time: Duration) -> Duration {
+    const LONG: Duration = Duration::from_secs(300);
+    match time {
+        short if short < LONG => short,
+        long => Duration::from_secs(long.as_secs().div_ceil(60) * 60),
+    }
 }
 
 /// What came of a run: its summary if it is alone, else a line with the figures that matter.
@@ -57,7 +68,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>, page: Page) -> String 
     let kept = format!("{saved} in {folder} ({})", run.state);
     if let Some(known) = run.folder.parent().and_then(Capacity::read) {
         let failure = run.failure.as_ref().map_or_else(String::new, |why| format!("{why}\n"));
-        return format!("\n{}\n{failure}{kept}", capacity::page(&known, page));
+        return format!("{kept}\n\n{failure}{}", capacity::page(&known, page).trim_end());
     }
     let Some(of) = of else {
         return match finished(run, page) {
@@ -73,18 +84,29 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>, page: Page) -> String 
     let number = run.planned.number;
     let first = format!("Run {number:>0$} of {of}", of.to_string().len());
     let line = match run.state {
-        RunState::Complete => format!("{first} {figures}  {}", cell(&run.planned)),
+        RunState::Complete => beside_or_below(&format!("{first} {figures}"), &cell(&run.planned), page),
         state => {
             let why = run.failure.as_deref().unwrap_or(figures.trim());
-            format!("{first} ({state}): {}: {why}", cell(&run.planned))
+            page.wrapped(&format!("{first} ({state}): {}: {why}", cell(&run.planned)))
         }
     };
-    let line = page.wrapped(&line);
     match run.archive_error() {
         Some(_) => format!("{line}\n{saved} in {folder}"),
         None => line,
     }
 }
+
+/// Figures with the cell that they are of, which stands below them where there is no room: they keep their places.
+fn beside_or_below(figures: &str, cell: &str, page: Page) -> String {
+    let line = format!("{figures}  {cell}");
+    match line.width() <= page.columns() {
+        true => line,
+        false => format!("{}\n{}", page.wrapped(figures), page.paragraph(BELOW, cell).trim_end()),
+    }
+}
+
+/// What stands before a cell below its figures.
+const BELOW: &str = "    ";
 
 /// The figures that matter, those of the same kind below each other from line to line.
 fn figures_in_short(summary: &Summary) -> String {
@@ -109,7 +131,6 @@ mod tests {
     use crate::fixture::update;
     use dyno_analysis::progress::LiveLatency;
     use insta::assert_snapshot;
-    use std::time::Duration;
 
     fn planned(cell: &[(&str, &str)], repetition: usize) -> PlannedRun {
         let levels = cell
@@ -158,10 +179,10 @@ mod tests {
             left: Some(Duration::from_millis(11_200)),
         };
         assert_snapshot!(progress_line(&live, &upcoming(), Page::default()), @"
-        3/40 measure    12,346 tps  p99    1.8 ms  0 errors  12 s of 11 min 52 s left
+        3/40 measure    12,346 tps  p99   1.80 ms  0 errors  12 s left, all 12 min
         ");
         assert_snapshot!(progress_line(&live, &upcoming(), Page::new(120)), @"
-        3/40 measure    12,346 tps  p50 0.6123  p95  1.034  p99    1.8 ms  0 errors  12 s of 11 min 52 s left
+        3/40 measure    12,346 tps  p50  0.612  p95   1.03  p99   1.80 ms  0 errors  12 s left, all 12 min
         ");
     }
 
@@ -198,10 +219,16 @@ mod tests {
             };
             finished_run(&run, Some(12), Page::default())
         };
-        let lines = [line(3, "1", 999.5), line(12, "16", 123_456.7)];
+        let lines = [
+            line(3, "1", 999.5),
+            line(12, "16", 123_456.7),
+            line(12, "16, of a cell that has no room", 123_456.7),
+        ];
         assert_snapshot!(lines.join("\n"), @"
-        Run  3 of 12     999.5 TPS  p99  1.812 ms  0 errors  clients = 1
-        Run 12 of 12   123,457 TPS  p99  1.812 ms  0 errors  clients = 16
+        Run  3 of 12     999.5 TPS  p99   1.81 ms  0 errors  clients = 1
+        Run 12 of 12   123,457 TPS  p99   1.81 ms  0 errors  clients = 16
+        Run 12 of 12   123,457 TPS  p99   1.81 ms  0 errors
+            clients = 16, of a cell that has no room
         ");
     }
 }

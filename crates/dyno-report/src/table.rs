@@ -77,8 +77,12 @@ impl Page {
         rows: impl IntoIterator<Item = Vec<String>>,
     ) -> String {
         let rows: Vec<Vec<String>> = rows.into_iter().collect();
-        let narrowest = self.narrowest(header, texts, names, &rows);
-        let parts = self.parts(&narrowest, keys);
+        let mut narrowest = self.narrowest(header, texts, names, &rows);
+        let parts = match header {
+            // Without a heading nobody would know what a part of it is.
+            [] => vec![self.together(&mut narrowest)],
+            _ => self.parts(&narrowest, keys),
+        };
         let drawn = parts.iter().map(|part| {
             let rows: Vec<Vec<String>> = rows.iter().map(|row| only(row, part)).collect();
             let header: Vec<&str> = part.iter().filter_map(|column| header.get(*column).copied()).collect();
@@ -118,6 +122,15 @@ impl Page {
         (0..columns).map(of).collect()
     }
 
+    /// All columns, the last as narrow as there is room for: a word in it may be broken.
+    fn together(self, narrowest: &mut [usize]) -> Vec<usize> {
+        if let Some((last, others)) = narrowest.split_last_mut() {
+            let taken: usize = others.iter().map(|other| other + GAP).sum();
+            *last = (*last).min((self.0 - INDENT.len()).saturating_sub(taken)).max(1);
+        }
+        (0..narrowest.len()).collect()
+    }
+
     /// The columns that stand beside each other: all of them, or else as many as fit behind the first `keys`.
     fn parts(self, narrowest: &[usize], keys: usize) -> Vec<Vec<usize>> {
         let room = self.0 - INDENT.len();
@@ -147,6 +160,41 @@ pub(crate) fn unbroken(header: &[&str], texts: &[usize], rows: impl IntoIterator
     let is_text = |column: usize| texts.contains(&column);
     arranged(ContentArrangement::Disabled, WIDTH, header, &is_text, &[], &rows)
 }
+
+/// The same for a `page`, if it is for one: where a line would be wider, the last columns, which nobody looks for, are
+/// on lines of their own below the others.
+pub(crate) fn listed(
+    header: &[&str],
+    texts: &[usize],
+    rows: impl IntoIterator<Item = Vec<String>>,
+    page: Option<Page>,
+) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let beside = |columns: usize| {
+        let firsts = rows.iter().map(|row| row.iter().take(columns).cloned().collect());
+        unbroken(&header[..columns], texts, firsts)
+    };
+    let fits = |text: &String| page.is_none_or(|page| text.lines().all(|line| line.width() <= page.0));
+    let all = header.len();
+    let fitting = (1..=all).rev().map(|columns| (columns, beside(columns)));
+    let (columns, text) = fitting
+        .into_iter()
+        .find(|(_, text)| fits(text))
+        .unwrap_or_else(|| (1, beside(1)));
+    let (Some(page), true) = (page, columns < all) else {
+        return text;
+    };
+    let below = |row: &[String]| {
+        let told = row.iter().skip(columns).filter(|cell| !cell.is_empty());
+        page.paragraph(BELOW, &told.cloned().collect::<Vec<_>>().join(", "))
+    };
+    let heading: Vec<String> = header.iter().map(|&name| name.to_owned()).collect();
+    let lines = text.lines().zip(std::iter::once(&heading).chain(&rows));
+    lines.map(|(line, row)| format!("{line}\n{}", below(row))).collect()
+}
+
+/// What stands before what is on lines of its own below the rest of its row.
+const BELOW: &str = "      ";
 
 /// Of a row the columns in `part`.
 fn only(row: &[String], part: &[usize]) -> Vec<String> {
@@ -200,7 +248,7 @@ pub(crate) fn paragraph_within(first: &str, text: &str, width: usize) -> String 
     let indent = first.width();
     let mut result = first.to_owned();
     let mut column = indent;
-    for (number, word) in text.split_whitespace().enumerate() {
+    for (number, word) in words(text).into_iter().enumerate() {
         let length = word.width();
         if number > 0 && column + 1 + length > width {
             result.push('\n');
@@ -210,11 +258,23 @@ pub(crate) fn paragraph_within(first: &str, text: &str, width: usize) -> String 
             result.push(' ');
             column += 1;
         }
-        result.push_str(word);
+        result.push_str(&word);
         column += length;
     }
     result.push('\n');
     result
+}
+
+/// The words of a text; a number is one with its sign of percent.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(before) if word.starts_with('%') => *before = format!("{before} {word}"),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -275,6 +335,40 @@ mod tests {
             [35, 36, 60].map(begin),
             ["Waiting for the other one", "Waiting for the other…", "…"]
         );
+    }
+
+    #[test]
+    fn a_number_stays_with_its_percent_and_facts_beside_their_names() {
+        let text = Page::new(50).paragraph(
+            "",
+            "one is faster than the other by that (+242 to +506 %, 95 %); so it is",
+        );
+        assert!(text.lines().all(|line| !line.trim_start().starts_with('%')), "{text}");
+        let rows = ["short", &"long".repeat(20)].map(|fact| ["kind", "a-name", fact].map(str::to_owned).to_vec());
+        let text = Page::new(50).table(&[], &[0, 1, 2], &[], 1, rows);
+        assert_eq!(text.matches("a-name").count(), 2, "{text}");
+        assert!(text.lines().next().unwrap().ends_with("short"), "{text}");
+        assert!(text.lines().all(|line| line.width() <= 50), "{text}");
+    }
+
+    #[test]
+    fn what_has_no_room_in_a_list_stands_below_its_row() {
+        let rows = || {
+            [1, 2].map(|number| {
+                let answer = format!("variant {number} is faster than the other by very much");
+                vec![
+                    format!("2026-11-27T19-33-2{number}-duel"),
+                    "complete".to_owned(),
+                    "embedded:mariadb".to_owned(),
+                    answer,
+                ]
+            })
+        };
+        let header = ["campaign", "runs", "target", "result"];
+        let of = |page| listed(&header, &[0, 1, 2, 3], rows(), page);
+        assert_eq!(of(None).lines().count(), 3);
+        assert_eq!(of(Some(Page::new(120))), of(None));
+        insta::assert_snapshot!(format!("{}\n{}", of(Some(Page::new(60))), of(Some(Page::new(50)))));
     }
 
     #[test]

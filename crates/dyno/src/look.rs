@@ -73,8 +73,8 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
                 }
                 _ if is_empty => format!("There is no campaign in {folder}. Create one with: dyno run pk-update"),
                 _ if campaigns.is_empty() => format!("There is no such campaign in {folder}; see dyno list"),
-                Listing::Runs => report::runs(&campaigns),
-                _ => report::campaigns(&campaigns),
+                Listing::Runs => report::runs(&campaigns, page::of_lists()),
+                _ => report::campaigns(&campaigns, page::of_lists()),
             }
         }
     };

@@ -13,6 +13,12 @@ pub fn of_asides() -> Page {
     of(&Term::stderr())
 }
 
+/// The page of lists. Where there is no terminal each row is a line, however long, for other tools read it.
+pub fn of_lists() -> Option<Page> {
+    let terminal = Term::stdout();
+    terminal.is_term().then(|| of(&terminal))
+}
+
 fn of(terminal: &Term) -> Page {
     let size = terminal.size_checked();
     size.map_or_else(Page::default, |(_, columns)| Page::new(usize::from(columns)))

@@ -189,7 +189,10 @@ fn list() -> Result<(), Failure> {
     let rows = all.into_iter().map(|record| {
         let since = record.since.strftime("%F %T UTC").to_string();
         let with = record.with.unwrap_or_default();
-        [record.name, record.server, without_secrets(&record.url), since, with]
+        [record.name, record.server, since, with, without_secrets(&record.url)]
     });
-    say::result(&dyno_report::servers(&rows.collect::<Vec<_>>()))
+    say::result(&dyno_report::servers(
+        &rows.collect::<Vec<_>>(),
+        crate::page::of_lists(),
+    ))
 }

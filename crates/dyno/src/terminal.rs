@@ -23,6 +23,9 @@ const PLAIN_KNOWN: Duration = Duration::from_secs(10);
 /// So much of a line take an animation, and how long a step has taken.
 const BESIDE_STEP: usize = 8;
 
+/// The same of an amount beside both numbers and their unit: an animation, a bar, and how long it will take.
+const BESIDE_AMOUNT: usize = 36;
+
 /// Where results go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
@@ -84,12 +87,12 @@ impl Terminal {
         }
     }
 
-    /// What is under way, with the run that it is for, if that is one of several.
-    fn message(&self, text: &str) {
+    /// What is under way, with the run that it is for, if that is one of several; `beside` it stands so much.
+    fn message(&self, text: &str, beside: usize) {
         if let Some(bar) = &self.bar {
             let run = self.run.as_ref().map(report::run_words);
             let text = run.map_or_else(|| text.to_owned(), |run| format!("{run}: {text}"));
-            bar.set_message(page::of_asides().begin(&visible(&text), BESIDE_STEP));
+            bar.set_message(page::of_asides().begin(&visible(&text), beside));
         }
     }
 
@@ -141,10 +144,11 @@ impl Progress for Terminal {
         self.last_plain = None;
         match &self.bar {
             Some(bar) => {
+                // Each change may be drawn, so none may come while the line is that of an amount.
+                self.style("{spinner} {elapsed:>3} {wide_msg}");
+                self.message(text, BESIDE_STEP);
                 bar.set_length(0);
                 bar.reset_elapsed();
-                self.message(text);
-                self.style("{spinner} {elapsed:>3} {wide_msg}");
             }
             None => say::aside(text),
         }
@@ -153,7 +157,7 @@ impl Progress for Terminal {
     fn waits(&mut self) {
         const WAITING: &str = "Waiting for the server…";
         match &self.bar {
-            Some(_) => self.message(&format!("{}. {WAITING}", self.step)),
+            Some(_) => self.message(&format!("{}. {WAITING}", self.step), BESIDE_STEP),
             None => say::aside(WAITING),
         }
     }
@@ -161,6 +165,8 @@ impl Progress for Terminal {
     fn amount(&mut self, done: u64, total: u64, unit: &str) {
         if let Some(bar) = &self.bar {
             if bar.length() != Some(total) {
+                self.message(&self.step, BESIDE_AMOUNT + 2 * count(total).len() + unit.len());
+                bar.set_position(done);
                 bar.set_length(total);
                 bar.reset_eta();
                 self.style(&format!(

@@ -4,6 +4,7 @@ use crate::causes::Evidence;
 use crate::recording::Recording;
 use crate::series::Window;
 use dyno_archive::analysis::Cause;
+use dyno_archive::figures::decimal;
 
 /// Fewer pages per second than this are read at no cost.
 const LEAST_PAGES: f64 = 100.0;
@@ -37,8 +38,11 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         cause: Cause::ColdCache,
         score,
         words: format!(
-            "{:.0} {}s per second were not found in {}, usually {:.0}",
-            raised.inside, recording.words.page_read, recording.words.cache, raised.usual
+            "{} {}s per second were not found in {}, usually {}",
+            decimal(raised.inside, 0),
+            recording.words.page_read,
+            recording.words.cache,
+            decimal(raised.usual, 0)
         ),
     })
 }
@@ -70,7 +74,7 @@ mod tests {
         assert!(found.score > 0.6, "{found:?}");
         assert_eq!(
             found.words,
-            "3000 blocks per second were not found in shared buffers, usually 20"
+            "3,000 blocks per second were not found in shared buffers, usually 20"
         );
         recording.vacuums.push(Vacuum {
             table: "t".to_owned(),

@@ -8,6 +8,7 @@ use crate::causes::Evidence;
 use crate::recording::Recording;
 use crate::series::Window;
 use dyno_archive::analysis::Cause;
+use dyno_archive::figures::decimal;
 
 /// A log that is used to this share is full: a server that is in time keeps well away from it. The same share written
 /// within a second: samples a second apart need not see a log that is filled and freed so fast.
@@ -68,8 +69,10 @@ fn filled(recording: &Recording, dip: Window) -> Option<Evidence> {
     if let Some(flushed) = flushed {
         score += 0.2;
         words.push_str(&format!(
-            "; {:.0} {}s per second were written, usually {:.0}",
-            flushed.inside, recording.words.page_written, flushed.usual
+            "; {} {}s per second were written, usually {}",
+            decimal(flushed.inside, 0),
+            recording.words.page_written,
+            decimal(flushed.usual, 0)
         ));
     }
     Some(Evidence {

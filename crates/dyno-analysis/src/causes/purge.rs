@@ -7,6 +7,7 @@ use crate::causes::Evidence;
 use crate::recording::Recording;
 use crate::series::Window;
 use dyno_archive::analysis::Cause;
+use dyno_archive::figures::decimal;
 
 /// Fewer transactions than this are no pile.
 const LEAST: f64 = 5_000.0;
@@ -32,8 +33,9 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
             cause: Cause::Purge,
             score: 0.6,
             words: format!(
-                "the server removed the old versions of rows of {:.0} transactions per second, usually {:.0}",
-                purged.inside, purged.usual
+                "the server removed the old versions of rows of {} transactions per second, usually {}",
+                decimal(purged.inside, 0),
+                decimal(purged.usual, 0)
             ),
         });
     }
@@ -49,8 +51,9 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         cause: Cause::Purge,
         score: 0.2 + 0.4 * coincidence,
         words: format!(
-            "old versions of rows of {:.0} transactions were yet to be removed, usually {:.0}",
-            piled.inside, piled.usual
+            "old versions of rows of {} transactions were yet to be removed, usually {}",
+            decimal(piled.inside, 0),
+            decimal(piled.usual, 0)
         ),
     })
 }

@@ -6,7 +6,7 @@
 mod faulty;
 mod warning;
 
-pub use warning::{ENOUGH_INTERVALS, LONG_INTERVAL_S, Scale, Warning, WarningKind};
+pub use warning::{ENOUGH_INTERVALS, LONG_INTERVAL_S, OthersBusy, Scale, Warning, WarningKind};
 
 use crate::plan::{Instances, Scripts, Span, Stage, Workload};
 use dyno_record::MOST_STATEMENTS;

@@ -1,8 +1,8 @@
 //! The end of a recording: what is said of how the load ended, and the run's last word in the archive.
 
 use super::Progress;
-use dyno_analysis::analyse;
 use dyno_analysis::summary::summary_of;
+use dyno_analysis::{analyse, name_others};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::figures::count;
 use dyno_archive::summary::{Summary, Warning, WorkloadSummary};
@@ -119,6 +119,10 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
     let folder = writer.path().to_owned();
     match writer.finish(state, summary.clone()) {
         Ok(mut run) => {
+            name_others(&run, &mut summary.warnings);
+            if let Some(kept) = run.record.as_mut().ok().and_then(|record| record.summary.as_mut()) {
+                kept.warnings.clone_from(&summary.warnings);
+            }
             let analysis = analyse(&run);
             if let Err(error) = run.analysed(analysis.clone()) {
                 progress.note(&error.to_string());

@@ -35,6 +35,7 @@ pub(crate) fn host_warnings(summary: &mut Summary, server_too: bool) {
         summary.warnings.push(Warning::LoadHostBusy {
             idle_percent,
             server_too,
+            others: None,
         });
     }
     if cpu.steal_percent > STEAL_PERCENT {

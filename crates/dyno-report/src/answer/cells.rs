@@ -104,28 +104,103 @@ pub(super) fn answer(campaign: &Campaign) -> Option<String> {
              TPS is made of the times of single transactions, and that of the others is not; compare latencies."
         ));
     }
-    let scheduled = follow_schedules(&counting);
-    if varied_rate(&counting).is_some() || scheduled && !asked_alike(&counting) {
-        let none =
-            || format!("There is no answer{work}, because the throughput follows what the load's rates ask for.");
+    let told = Told {
+        record,
+        names,
+        varied,
+        work,
+    };
+    if counting.iter().any(|cell| cell.workloads.len() > 1) && !adds_up(campaign) {
+        return Some(told.each_workload(&counting));
+    }
+    if follows_rates(&counting) {
+        let none = || {
+            format!(
+                "There is no answer{}, because the throughput follows what the load's rates ask for.",
+                told.work
+            )
+        };
         return Some(rate_finding(&counting).unwrap_or_else(none));
     }
-    let measure = if scheduled { Measure::P95 } else { Measure::Throughput };
-    let (baseline, candidate) = two_of(record, &counting, measure)?;
-    let among = (planned > 2).then(|| match counting.len() {
-        all if all == planned => planned.to_string(),
-        all => format!("{all} cells with complete runs"),
-    });
-    Some(
-        Pair {
-            baseline: names.of_cell(&baseline.levels, &varied),
-            candidate: names.of_cell(&candidate.levels, &varied),
-            work,
+    told.best_of(&counting)
+}
+
+/// Whether the throughput of cells is what the rates of their loads ask for, which differ.
+fn follows_rates(cells: &[Cell]) -> bool {
+    varied_rate(cells).is_some() || follow_schedules(cells) && !asked_alike(cells)
+}
+
+/// Whether the experiment asks to add up workloads, which then do the same.
+fn adds_up(campaign: &Campaign) -> bool {
+    let records = campaign.runs.iter().filter_map(|run| run.record.as_ref().ok());
+    let mut facts = records.flat_map(|record| &record.workloads);
+    facts.any(|facts| facts.instances.as_ref().is_some_and(|instances| instances.sum))
+}
+
+/// Of more workloads nobody reads.
+const MOST_WORKLOADS: usize = 4;
+
+/// What sentences about the cells of a campaign are made of.
+struct Told<'a> {
+    record: &'a CampaignRecord,
+    names: Names,
+    varied: Vec<&'a str>,
+    work: String,
+}
+
+impl Told<'_> {
+    /// A sentence for each workload that several cells have: what different workloads do is no sum.
+    fn each_workload(&self, counting: &[Cell]) -> String {
+        let workloads: IndexSet<&String> = counting.iter().flat_map(|cell| cell.workloads.keys()).collect();
+        let sentence = |workload: &&String| {
+            let with = counting.iter().filter(|cell| cell.workloads.contains_key(*workload));
+            let cells: Vec<Cell> = with.map(|cell| cell.only(workload)).collect();
+            let said = match follows_rates(&cells) {
+                _ if cells.len() < 2 => None,
+                true => rate_finding(&cells),
+                false => self.best_of(&cells),
+            };
+            said.map(|said| format!("{}: {said}", one_line(workload)))
+        };
+        let mut sentences: Vec<String> = workloads.iter().filter_map(sentence).collect();
+        let more = sentences.len().saturating_sub(MOST_WORKLOADS);
+        sentences.truncate(MOST_WORKLOADS);
+        match more {
+            0 => {}
+            1 => sentences.push("One more workload is in the table.".to_owned()),
+            more => sentences.push(format!("{more} more workloads are in the table.")),
+        }
+        match sentences.is_empty() {
+            true => format!(
+                "There is no answer{}, because no two cells have the same workload.",
+                self.work
+            ),
+            false => sentences.join(" "),
+        }
+    }
+
+    /// The best of `cells`, or of two how they compare.
+    fn best_of(&self, cells: &[Cell]) -> Option<String> {
+        let planned = self.record.cells.len();
+        let measure = if follow_schedules(cells) {
+            Measure::P95
+        } else {
+            Measure::Throughput
+        };
+        let (baseline, candidate) = two_of(self.record, cells, measure)?;
+        let among = (planned > 2).then(|| match cells.len() {
+            all if all == planned => planned.to_string(),
+            all => format!("{all} cells with complete runs"),
+        });
+        let pair = Pair {
+            baseline: self.names.of_cell(&baseline.levels, &self.varied),
+            candidate: self.names.of_cell(&candidate.levels, &self.varied),
+            work: self.work.clone(),
             among,
             ..pair(baseline, candidate, measure)
-        }
-        .sentence(),
-    )
+        };
+        Some(pair.sentence())
+    }
 }
 
 /// Whether the schedules of all cells ask for the same.

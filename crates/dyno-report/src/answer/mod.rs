@@ -18,7 +18,7 @@ pub(crate) use screen::{by_size, matters};
 pub(crate) use turns::names;
 pub use turns::versus_line;
 
-use crate::figures::counted;
+use crate::figures::{counted, decimals_of_change, signed};
 use dyno_archive::figures::decimal;
 use dyno_archive::{Campaign, Measure, Screen, Verdict, Versus};
 use dyno_stats::{FEWEST_RUNS, Judgement, MANY_RUNS, Outcome};
@@ -44,6 +44,15 @@ struct Known {
     interval: Option<(f64, f64)>,
     /// Whether it is known to be another than 1.
     differs: bool,
+}
+
+impl Known {
+    /// With how many decimals it is written as a change in percent.
+    fn decimals(self) -> usize {
+        self.interval.map_or(1, |(low, high)| {
+            decimals_of_change((low - 1.0) * 100.0, (high - 1.0) * 100.0)
+        })
+    }
 }
 
 /// Two variants beside each other.
@@ -120,7 +129,7 @@ impl Pair {
                 Measure::P95 => "p95",
                 Measure::P99 => "p99",
             };
-            Some(format!(", {short} {} % {}", size(known.ratio), direction(known.ratio)))
+            Some(format!(", {short} {} % {}", size(*known), direction(known.ratio)))
         });
         words.collect()
     }
@@ -173,7 +182,7 @@ fn is_than(known: Known) -> String {
 }
 
 fn than(known: Known) -> String {
-    let size = size(known.ratio);
+    let size = size(known);
     match (known.measure, known.ratio >= 1.0) {
         (Measure::Throughput, true) => format!("{size} % faster than"),
         (Measure::Throughput, false) => format!("{size} % slower than"),
@@ -194,25 +203,32 @@ fn direction(ratio: f64) -> &'static str {
     if ratio >= 1.0 { "higher" } else { "lower" }
 }
 
-fn size(ratio: f64) -> String {
-    percent((ratio - 1.0).abs() * 100.0)
+fn size(known: Known) -> String {
+    percent_with((known.ratio - 1.0).abs() * 100.0, known.decimals())
 }
 
 /// With one digit behind the point, unless that is a zero.
 fn percent(percent: f64) -> String {
-    let text = decimal(percent, 1);
+    percent_with(percent, 1)
+}
+
+fn percent_with(percent: f64, decimals: usize) -> String {
+    let text = decimal(percent, decimals);
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// A ratio as a change in percent, with its sign.
 pub(crate) fn change(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    let sign = if percent >= 0.0 { "+" } else { "−" };
-    format!("{sign}{}", self::percent(percent.abs()))
+    change_with(ratio, 1)
+}
+
+fn change_with(ratio: f64, decimals: usize) -> String {
+    signed((ratio - 1.0) * 100.0, decimals)
 }
 
 /// Between what the change is, or what it seems to be.
 fn interval(known: Known) -> String {
+    let change = |ratio| change_with(ratio, known.decimals());
     match known.interval {
         Some((low, high)) => format!("{} to {} %, 95 %", change(low), change(high)),
         None => format!("{} %", change(known.ratio)),

@@ -120,7 +120,7 @@ fn value(effect: &Effect, screen: &Screen, names: &Names, which: fn(&ScreenedFac
 /// What a factor does: `14 % more throughput`.
 fn does(known: Known) -> String {
     let more = if known.ratio >= 1.0 { "more" } else { "less" };
-    format!("{} % {more} {}", size(known.ratio), name(known.measure))
+    format!("{} % {more} {}", size(known), name(known.measure))
 }
 
 /// How long pair `number` of so many is measured from now on, and how long those that follow, in one line.

@@ -80,7 +80,7 @@ fn what_was_measured_in_turn_is_one_sentence() {
     );
     assert_eq!(
         versus_line(&open, Duration::from_secs(200), Duration::from_secs(600)),
-        "6 min 40 s left at most: embedded:18 beside embedded:14: throughput −3 to +6 %, 95 %"
+        "throughput: −3 to +6 %, 95 %; 6 min 40 s left at most; embedded:18 beside embedded:14"
     );
     let clients = Versus {
         factor: "clients".to_owned(),
@@ -191,6 +191,33 @@ fn of_summaries(summary: impl Fn(&str) -> dyno_archive::summary::Summary) -> (St
     });
     let shown = crate::terminal::campaign(&campaign, true, crate::table::Page::new(120));
     (answer(&campaign).unwrap(), shown)
+}
+
+#[test]
+fn each_of_several_workloads_has_its_own_answer() {
+    let with = |factor: f64| {
+        let mut summary = crate::fixture::update();
+        let mut pay = summary.workloads[0].clone();
+        (pay.name, pay.tps) = ("pay".to_owned(), 100.0 * factor);
+        summary.workloads.push(pay);
+        summary
+    };
+    let (said, _) = of_summaries(|clients| with(if clients == "4" { 0.5 } else { 1.0 }));
+    assert_eq!(
+        said,
+        "update: clients = 4 beside clients = 1 on updates: not decided by one run of each; throughput +0 %; a verdict \
+         takes at least 4 runs of each (--repeat 4). pay: clients = 4 beside clients = 1 on updates: not decided by \
+         one run of each; throughput −50 %; a verdict takes at least 4 runs of each (--repeat 4)."
+    );
+    // One that only one cell has is beside nothing.
+    let (said, _) = of_summaries(|clients| {
+        if clients == "4" {
+            with(1.0)
+        } else {
+            crate::fixture::update()
+        }
+    });
+    assert!(said.starts_with("update: ") && !said.contains("pay: "), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::cells::{Names, work_of};
 use super::{Known, Pair, interval, name};
-use crate::figures::{duration, seconds};
+use crate::figures::{duration, one_line, seconds};
 use dyno_archive::{Campaign, Ratio, Versus};
 use dyno_stats::differs;
 use std::time::Duration;
@@ -50,21 +50,31 @@ pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
     }
 }
 
-/// What is known so far, in one line: after this time of at most so long. The servers have no names yet.
+/// What is known so far, in one line: after this time of at most so long. What is known stands first, and levels by
+/// themselves: a line may have no room for more.
 #[must_use]
 pub fn versus_line(versus: &Versus, measured: Duration, at_most: Duration) -> String {
-    let names = Names::default();
+    let several = !versus.further.is_empty();
     let told = versus.all().map(|one| {
         let known = one
             .ratio(one.measure)
             .map_or_else(|| "too early to say".to_owned(), |ratio| interval(known(ratio)));
-        let [baseline, candidate] = [&one.baseline, &one.candidate].map(|level| names.of_level(&one.factor, level));
-        format!("{candidate} beside {baseline}: {} {known}", name(one.measure))
+        match several {
+            true => format!("{} {known}", one_line(&one.candidate)),
+            false => known,
+        }
     });
     let told: Vec<String> = told.collect();
-    let left = Duration::from_secs(at_most.saturating_sub(measured).as_secs());
-    // Where not all has room, it is of the last variants.
-    format!("{} left at most: {}", duration(left), told.join("; "))
+    let beside = match several {
+        true => format!("beside {}", one_line(&versus.baseline)),
+        false => format!("{} beside {}", one_line(&versus.candidate), one_line(&versus.baseline)),
+    };
+    let left = duration(Duration::from_secs(at_most.saturating_sub(measured).as_secs()));
+    format!(
+        "{}: {}; {left} left at most; {beside}",
+        name(versus.measure),
+        told.join(", ")
+    )
 }
 
 pub(super) fn known(ratio: Ratio) -> Known {

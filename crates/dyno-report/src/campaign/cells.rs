@@ -4,8 +4,10 @@ use super::latencies::{Percentiles, in_one, stages_of, takes_part};
 use crate::figures::rate;
 use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of, sums};
 use dyno_archive::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
-use dyno_archive::{Campaign, Run, RunState};
+use dyno_archive::{Campaign, Measure, Ratio, Run, RunState, Versus};
+use dyno_stats::differs;
 use indexmap::IndexMap;
+use std::cmp::Ordering;
 
 /// One level for each factor.
 pub(crate) type Levels = IndexMap<String, String>;
@@ -33,6 +35,8 @@ pub(crate) struct Cell {
     pub metrics: IndexMap<String, Vec<f64>>,
     /// What schedules asked for, if every workload has one.
     pub schedule: Option<Schedule>,
+    /// If it was measured in turn with others, what is known of each of its figures beside the first of them.
+    pub in_turn: Option<Vec<Ratio>>,
 }
 
 /// What the schedules of all workloads ask for together. The throughput can but follow them.
@@ -146,6 +150,25 @@ impl Cell {
     /// Its TPS over all runs; `None` without a complete run.
     pub fn mean_tps(&self) -> Option<f64> {
         over_runs(&self.tps)
+    }
+
+    /// What is known of a figure beside the first of those that were measured in turn.
+    pub fn known_in_turn(&self, measure: Measure) -> Option<&Ratio> {
+        self.in_turn.as_ref()?.iter().find(|ratio| ratio.measure == measure)
+    }
+
+    /// Which of the two has more, if they were measured in turn, one of them is the first, and that is known.
+    pub fn differs_in_turn(&self, other: &Self, measure: Measure) -> Option<Ordering> {
+        let is_first = |cell: &Self| cell.in_turn.as_ref().is_some_and(Vec::is_empty);
+        let beside = |cell: &Self| {
+            let ratio = cell.known_in_turn(measure)?;
+            differs(ratio.low, ratio.high)
+        };
+        match (is_first(self), is_first(other)) {
+            (_, true) => beside(self),
+            (true, _) => beside(other).map(Ordering::reverse),
+            _ => None,
+        }
     }
 
     /// The same cell with one of its workloads alone.
@@ -338,7 +361,25 @@ pub(crate) fn cells(campaigns: &[&Campaign]) -> Vec<Cell> {
         }
     }
     let cells = runs.into_values();
-    cells.map(|(levels, runs)| cell(levels, &runs)).collect()
+    let mut cells: Vec<Cell> = cells.map(|(levels, runs)| cell(levels, &runs)).collect();
+    if let [campaign] = campaigns {
+        in_turn(&mut cells, campaign);
+    }
+    cells
+}
+
+/// Puts on cells that were measured in turn what is known of them: their verdicts, not the means of each, count.
+fn in_turn(cells: &mut [Cell], campaign: &Campaign) {
+    let turns = campaign.record.as_ref().is_ok_and(|record| record.turns.is_some());
+    let versus = Versus::read(&campaign.path);
+    if !turns && versus.is_none() {
+        return;
+    }
+    for cell in cells {
+        let is_of = |one: &&Versus| cell.levels.get(&one.factor) == Some(&one.candidate);
+        let known = versus.as_ref().and_then(|versus| versus.all().find(is_of));
+        cell.in_turn = Some(known.map_or_else(Vec::new, |one| one.ratios.clone()));
+    }
 }
 
 /// A run as if it were a cell.

@@ -168,7 +168,7 @@ mod tests {
         let words = |cells: &[Cell]| kept_rate(cells).unwrap();
         assert_eq!(
             words(&cells),
-            "The highest rate sustained is 2,000/s, with a p99 of 2 ms; of 5,000/s, 4,210 were reached."
+            "The highest rate sustained is 2,000/s, with a p99 of 2.00 ms; of 5,000/s, 4,210 were reached."
         );
         assert!(follow_schedules(&cells));
         let levels = factor("rate", &["500", "2000", "5000"]);
@@ -182,7 +182,7 @@ mod tests {
         });
         assert_eq!(
             words(&cells),
-            "Every rate up to 5,000/s was sustained, with a p99 of 5 ms: the limit is higher."
+            "Every rate up to 5,000/s was sustained, with a p99 of 5.00 ms: the limit is higher."
         );
         for cell in &mut cells {
             cell.schedule = cell.schedule.map(|schedule| Schedule {
@@ -219,7 +219,7 @@ mod tests {
         ];
         assert_eq!(
             rate_finding(&cells).unwrap(),
-            "opn: The highest rate sustained is 2,000/s, with a p99 of 2 ms; of 5,000/s, 4,210 were reached."
+            "opn: The highest rate sustained is 2,000/s, with a p99 of 2.00 ms; of 5,000/s, 4,210 were reached."
         );
         let levels = factor("opn.rate", &["500", "2000", "5000"]);
         assert_eq!(knee_of(&cells.iter().collect::<Vec<_>>(), &levels), None);

@@ -2,7 +2,9 @@
 
 use super::cells::{Cell, Levels, mixes_tps};
 use super::kept::{follow_schedules, varied_rate};
-use dyno_stats::{Outcome, judge};
+use dyno_archive::Measure;
+use dyno_stats::{Outcome, differs, judge};
+use std::cmp::Ordering;
 
 /// Of fewer runs an interval says nothing.
 const FEWEST_RUNS: usize = 3;
@@ -23,7 +25,12 @@ pub(crate) struct Ratio {
 /// Whether cells are compared with a baseline: there is one, and their TPS is of one kind, and not what schedules asked
 /// for.
 pub(crate) fn has_ratios(cells: &[Cell], baseline: &Levels) -> bool {
-    !baseline.is_empty() && !follow_schedules(cells) && varied_rate(cells).is_none() && !mixes_tps(cells)
+    let known = |cell: &Cell| cell.in_turn.is_none() || cell.known_in_turn(Measure::Throughput).is_some();
+    cells.iter().any(known)
+        && !baseline.is_empty()
+        && !follow_schedules(cells)
+        && varied_rate(cells).is_none()
+        && !mixes_tps(cells)
 }
 
 /// The baseline of `cell`: the cell that has the `baseline` levels and else the same.
@@ -41,8 +48,11 @@ pub(crate) fn baseline_of<'a>(cells: &'a [Cell], baseline: &Levels, cell: &Cell)
 /// there is nothing to compare.
 pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option<Ratio> {
     let base = baseline_of(cells, baseline, cell)?;
-    let judgement = judge(&cell.tps, &base.tps)?;
     let is_baseline = base.levels == cell.levels;
+    if cell.in_turn.is_some() && !is_baseline {
+        return cell.known_in_turn(Measure::Throughput).map(of_turns);
+    }
+    let judgement = judge(&cell.tps, &base.tps)?;
     let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS && !is_baseline;
     let interval = judgement.interval.filter(|_| enough);
     Some(Ratio {
@@ -51,4 +61,18 @@ pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option
         outcome: judgement.outcome,
         is_baseline,
     })
+}
+
+/// What is known of cells that were measured in turn: a ratio of slices next to each other, not of means.
+fn of_turns(known: &dyno_archive::Ratio) -> Ratio {
+    Ratio {
+        value: known.ratio,
+        interval: Some((known.low, known.high)),
+        outcome: match differs(known.low, known.high) {
+            Some(Ordering::Greater) => Outcome::Higher,
+            Some(Ordering::Less) => Outcome::Lower,
+            _ => Outcome::Unknown { more_runs: None },
+        },
+        is_baseline: false,
+    }
 }

@@ -1,5 +1,6 @@
 //! What all timelines of a run have in common: the stretch of time, its phases, its dips, and what happened meanwhile.
 
+use super::culprit::culprit;
 use super::model::{Lane, Mark, MarkKind, Span, SpanKind, Timeline};
 use super::series::rounded_s;
 use crate::figures::{count, counted, decimal, one_line};
@@ -88,7 +89,9 @@ impl Annotations {
                 .workload
                 .as_deref()
                 .map_or_else(String::new, |name| one_line(name) + ": ");
-            format!("{of}{} ({} % lower)", cause_words(dip), decimal(dip.depth_percent, 0))
+            // There is no room for more than the name of who did it.
+            let cause = culprit(dip).unwrap_or_else(|| cause_words(dip));
+            format!("{of}{cause} ({} % lower)", decimal(dip.depth_percent, 0))
         };
         self.dips = dips
             .iter()
@@ -278,6 +281,9 @@ const KINDS: [MarkKind; 7] = [
 
 /// What a dip came from; also if that is not known, it is clear what is meant.
 pub(super) fn cause_words(dip: &Dip) -> String {
+    if let Some(holder) = culprit(dip) {
+        return format!("a lock held by {holder}");
+    }
     match dip.cause {
         Cause::Unknown => "unknown cause".to_owned(),
         cause => cause.to_string(),

@@ -29,7 +29,7 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure], reach: Opti
     Some(Figure {
         id: id.to_owned(),
         title: format!("{title} by {}{of}", axis.name),
-        caption: caption(facet, first, &series),
+        caption: caption(facet, measures, &series),
         table: Some(super::cell_table::points(facet, measures)),
         data: FigureData::Bars(Bars {
             title,
@@ -53,14 +53,21 @@ fn asked(facet: &Facet, measure: &Measure) -> Option<f64> {
     asked.all(|other| other == Some(first)).then(|| rounded(first))
 }
 
-/// Which bar is the highest.
-fn caption(facet: &Facet, measure: &Measure, series: &[BarSeries]) -> String {
+/// Which bar is the highest, if that is known.
+fn caption(facet: &Facet, measures: &[&Measure], series: &[BarSeries]) -> String {
+    let Some(measure) = measures.first() else {
+        return String::new();
+    };
+    let cells = facet.lines.iter().flat_map(|(_, cells)| cells).map(|(_, cell)| *cell);
+    let cells: Vec<&Cell> = cells.collect();
+    let is_known = measures.iter().all(|measure| measure.is_highest_known(&cells));
     let values = series
         .iter()
         .flat_map(|bars| facet.axis.levels.iter().zip(&bars.values).map(move |of| (bars, of)));
     let known = values.filter_map(|(bars, (level, value))| Some(((bars, level), (*value)?)));
     let (known, values): (Vec<_>, Vec<f64>) = known.unzip();
-    let caption = Greatest::of(&values).map_or_else(String::new, |greatest| {
+    let greatest = Greatest::of(&values).filter(|_| is_known);
+    let caption = greatest.map_or_else(String::new, |greatest| {
         let (bars, level) = known[greatest.place];
         let bar = if bars.name.is_empty() {
             String::new()

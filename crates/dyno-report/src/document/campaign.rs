@@ -18,7 +18,7 @@ use crate::completion::seconds;
 use crate::figures::{Greatest, counted, decimal, one_line, rate, rounded};
 use dyno_analysis::comparison::Pool;
 use dyno_archive::analysis::Analysis;
-use dyno_archive::{Campaign, LatencyCounts, RunState};
+use dyno_archive::{Campaign, LatencyCounts, RunState, Way};
 use dyno_stats::{MANY_RUNS, Outcome};
 use indexmap::{IndexMap, IndexSet};
 
@@ -61,6 +61,8 @@ impl<'a> Together<'a> {
                 .cells
                 .extend(cells(pool.campaigns()).into_iter().map(|cell| Cell {
                     levels: with_campaign(&cell.levels),
+                    // What they are beside each other, not beside another campaign.
+                    in_turn: cell.in_turn.filter(|_| !several),
                     ..cell
                 }));
             let is_of = |recorded: &&Recorded<'_>| {
@@ -99,7 +101,7 @@ impl<'a> Together<'a> {
         self.factors.iter().filter(|factor| factor.levels.len() > 1).collect()
     }
 
-    /// The best cell, and how the others compare with the baseline.
+    /// The best cell, if it is known which that is, and how the others compare with the baseline.
     pub fn headlines(&self) -> Vec<Headline> {
         const MOST: usize = 6;
         let mut headlines = Vec::new();
@@ -107,7 +109,7 @@ impl<'a> Together<'a> {
         let (cells, tps): (Vec<&Cell>, Vec<f64>) = with_tps.unzip();
         if self.cells.iter().all(|cell| cell.runs == 0) {
             return vec![Headline {
-                figure: "no figures".to_owned(),
+                figure: "No figures".to_owned(),
                 verdict: "No run is complete, so there is nothing to compare.".to_owned(),
                 ..Headline::default()
             }];
@@ -115,7 +117,9 @@ impl<'a> Together<'a> {
         let paced = follow_schedules(&self.cells) || varied_rate(&self.cells).is_some();
         headlines.extend(paced.then(|| self.kept_rate()).flatten());
         let comparable = !paced && !mixes_tps(&self.cells);
-        let greatest = Greatest::of(&tps).filter(|_| comparable);
+        let is_known = Measure::tps(&self.cells).is_highest_known(&cells);
+        let says_something = |greatest: &Greatest| comparable && (is_known || greatest.alike == greatest.of);
+        let greatest = Greatest::of(&tps).filter(says_something);
         headlines.extend(greatest.map(|greatest| self.best(greatest, cells[greatest.place], tps[greatest.place])));
         let unfinished = self.cells.iter().filter_map(|cell| self.unfinished(cell));
         headlines.extend(unfinished.take(MOST));
@@ -181,11 +185,12 @@ impl<'a> Together<'a> {
         })
     }
 
-    /// The cell with the highest value of a metric.
+    /// The cell with the highest value of a metric, if it is known which that is.
     fn highest(&self, metric: &Measure) -> Option<Headline> {
         let values = self.cells.iter().filter_map(|cell| Some((cell, metric.value(cell)?)));
         let (cells, values): (Vec<&Cell>, Vec<f64>) = values.unzip();
-        let greatest = Greatest::of(&values)?;
+        let is_known = metric.is_highest_known(&cells);
+        let greatest = Greatest::of(&values).filter(|greatest| is_known || greatest.alike == greatest.of)?;
         Some(Headline {
             subject: match self.name_of(cells[greatest.place]) {
                 name if name.is_empty() => metric.title.clone(),
@@ -262,7 +267,9 @@ impl<'a> Together<'a> {
         let mut cells = Vec::new();
         cells.extend((!fixed.is_empty()).then(|| paragraph(format!("All with {}.", one_line(&fixed.join(", "))))));
         cells.extend(self.at_a_glance());
-        cells.extend(table(cell_table::cells(&self.cells, &varied, &self.baseline)));
+        let any = self.cells.iter().any(|cell| cell.runs > 0);
+        let rows = any.then(|| cell_table::cells(&self.cells, &varied, &self.baseline));
+        cells.extend(rows.and_then(table));
         let mut sections = vec![
             in_answer(section("factors", "Effect of the factors", self.charts())),
             in_answer(section(
@@ -387,6 +394,19 @@ impl<'a> Together<'a> {
         figures.into_iter().map(Block::Figure).collect()
     }
 
+    /// How the runs of cells shared the time.
+    fn order(&self) -> &'static str {
+        let turns = match self.campaigns.as_slice() {
+            [campaign] => campaign.record.as_ref().ok().and_then(|record| record.turns.as_ref()),
+            _ => None,
+        };
+        match turns.map(|turns| &turns.way) {
+            Some(Way::InSlices) => "the load went to one or another in slices",
+            Some(Way::AtOnce) => "all had their load at the same time",
+            Some(Way::ByRuns { .. }) | None => "the runs were made one after the other",
+        }
+    }
+
     /// The throughput of the first complete run of each cell in one chart, if they are few.
     fn side_by_side(&self) -> Option<Block> {
         let mut first: IndexMap<String, &Recorded> = IndexMap::new();
@@ -448,9 +468,10 @@ impl<'a> Together<'a> {
             Block::Figure(Figure {
                 id: "side-by-side".to_owned(),
                 title: "Throughput over time, the first run of each cell".to_owned(),
-                caption:
-                    "Times count from the start of each load, warm-up included; the runs were made one after the other."
-                        .to_owned(),
+                caption: format!(
+                    "Times count from the start of each load, warm-up included; {}.",
+                    self.order()
+                ),
                 data: FigureData::Timeline(annotations.timeline(lanes)),
                 table: Some(table),
             })

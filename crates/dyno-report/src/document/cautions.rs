@@ -3,7 +3,7 @@
 use super::gravity::gravity_of;
 use super::model::{Caution, Detail, Gravity};
 use crate::campaign::reason;
-use crate::figures::{count, counted, one_line};
+use crate::figures::{count, counted, one_line, sentence};
 use dyno_analysis::campaign_warnings;
 use dyno_archive::summary::Warning;
 use dyno_archive::{Campaign, Run, RunState};
@@ -205,7 +205,10 @@ pub(super) fn of_run<'w>(run: &Run, warnings: impl IntoIterator<Item = &'w Warni
             "The run is not complete ({}); it is excluded from comparisons.",
             failure.unwrap_or("dyno was terminated")
         )),
-        RunState::Faulty => Some(format!("The run is excluded from comparisons: {}.", reason(run))),
+        RunState::Faulty => Some(format!(
+            "The run is excluded from comparisons: {}",
+            sentence(&reason(run))
+        )),
         RunState::Complete => None,
     };
     let state = state.map(|text| of(Detail::Full, Gravity::Void, text));

@@ -1,6 +1,6 @@
 //! Cells of a campaign as tables.
 
-use super::layout::{Facet, position};
+use super::layout::{CAMPAIGN, Facet, position};
 use super::measures::Measure;
 use super::model::{Column, Table, Value};
 use super::table::{exactly, interval_end, latency, mark_extremes, ms, number, text, value, with_details};
@@ -12,7 +12,10 @@ use crate::campaign::level;
 use crate::campaign::ratio::{has_ratios, ratio_of};
 use crate::figures::one_line;
 use dyno_analysis::summary::over_runs;
+use dyno_archive::Measure as Measured;
+use dyno_stats::{Outcome, judge};
 use indexmap::IndexSet;
+use std::cmp::Ordering;
 
 /// The points of a chart.
 pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
@@ -115,18 +118,19 @@ struct Of<'a> {
 
 impl CellTable<'_> {
     fn made(&self) -> Table {
-        // Rows of the same kind are compared with each other; the scripts of one mix say nothing of those of another.
-        let (mut groups, mut rows) = (Vec::new(), Vec::new());
-        for cell in self.cells {
-            for of in rows_of(cell) {
-                groups.push(format!("{}/{}/{}", of.workload, of.name, of.stage.unwrap_or_default()));
-                rows.push(self.row(cell, &of));
-            }
-        }
+        let all = self.cells.iter();
+        let all = all.flat_map(|cell| rows_of(cell).into_iter().map(move |of| (cell, of)));
+        let all: Vec<(&Cell, Of<'_>)> = all.collect();
+        let groups: Vec<String> = all.iter().map(|(cell, of)| group_of(cell, of)).collect();
+        let rows: Vec<Vec<Value>> = all.iter().map(|(cell, of)| self.row(cell, of)).collect();
         let columns = self.columns();
         let upper = columns.len().saturating_sub(1);
         let bounded = |row: &Vec<Value>| matches!(row.get(upper), Some(Value::Number(_)));
+        let in_turn = self.cells.iter().any(|cell| cell.in_turn.is_some());
         let ratio = match self.has_ratio && rows.iter().any(bounded) {
+            true if in_turn => {
+                "; a ratio is that of the verdict, of slices next to each other, with its interval at 95 %"
+            }
             true => "; a ratio has its 95 % confidence interval beside it",
             false => "",
         };
@@ -139,7 +143,14 @@ impl CellTable<'_> {
             columns,
             rows,
         };
-        for (name, less_is_better) in [("mean", false), ("p50", true), ("p95", true), ("p99", true)] {
+        for measure in Measured::ALL {
+            let less_is_better = measure != Measured::Throughput;
+            let name = match measure {
+                Measured::Throughput => "mean",
+                Measured::P50 => "p50",
+                Measured::P95 => "p95",
+                Measured::P99 => "p99",
+            };
             // What schedules asked for is nobody's merit.
             let scheduled = !less_is_better && (follow_schedules(self.cells) || varied_rate(self.cells).is_some());
             let place = table
@@ -147,7 +158,9 @@ impl CellTable<'_> {
                 .iter()
                 .position(|column| column.name == name && !scheduled);
             if let Some(place) = place {
-                mark_extremes(&mut table, &groups, place, less_is_better);
+                mark_extremes(&mut table, &groups, place, less_is_better, &|best, worst, of| {
+                    differ(&all[best], &all[worst], of, measure)
+                });
             }
         }
         with_details(table, &["p99.9", "max"])
@@ -163,7 +176,10 @@ impl CellTable<'_> {
             ..column
         };
         let mut columns: Vec<Column> = self.factors.iter().map(factor_column).collect();
-        columns.extend(self.named.then(|| text("workload")));
+        // A factor may be called like it.
+        let taken = self.factors.iter().any(|factor| factor.name == "workload");
+        let of = if taken { "of workload" } else { "workload" };
+        columns.extend(self.named.then(|| text(of)));
         columns.extend(self.staged.then(|| text("stage")));
         columns.extend(self.mixed.then(|| number("weight", "")));
         columns.extend([
@@ -225,6 +241,49 @@ impl CellTable<'_> {
         }
         row
     }
+}
+
+/// What rows have in common that are compared with each other: rows of the same kind, for the scripts of one mix say
+/// nothing of those of another, and of several campaigns those of the same cell.
+fn group_of(cell: &Cell, of: &Of<'_>) -> String {
+    let stage = of.stage.unwrap_or_default();
+    let several = cell.levels.contains_key(CAMPAIGN);
+    let levels = cell.levels.iter().filter(|(factor, _)| several && *factor != CAMPAIGN);
+    let levels: Vec<&str> = levels.map(|(_, level)| level.as_str()).collect();
+    format!("{}/{}/{stage}/{}", of.workload, of.name, levels.join("/"))
+}
+
+/// Rows that are so many are read as a series, of which everybody sees which are the ends.
+const MANY_ROWS: usize = 3;
+
+/// Whether the best of so many rows is known to be better than the worst, or may be marked all the same.
+fn differ((best, in_best): &(&Cell, Of), (worst, in_worst): &(&Cell, Of), of: usize, measure: Measured) -> bool {
+    let (better, outcome) = match measure {
+        Measured::Throughput => (Ordering::Greater, Outcome::Higher),
+        _ => (Ordering::Less, Outcome::Lower),
+    };
+    if best.in_turn.is_some() || worst.in_turn.is_some() {
+        return best.differs_in_turn(worst, measure) == Some(better);
+    }
+    let judged = || judge(&runs_of(best, in_best, measure), &runs_of(worst, in_worst, measure));
+    of >= MANY_ROWS || judged().is_some_and(|judged| judged.outcome == outcome)
+}
+
+/// A figure of a row, run by run.
+fn runs_of(cell: &Cell, of: &Of<'_>, measure: Measured) -> Vec<f64> {
+    let figure: fn(&Percentiles) -> f64 = match measure {
+        Measured::Throughput => return of.tps.to_vec(),
+        Measured::P50 => |run| run.p50_us,
+        Measured::P95 => |run| run.p95_us,
+        Measured::P99 => |run| run.p99_us,
+    };
+    let workload = cell.workloads.get(of.workload);
+    let stage = |stage| Some(workload?.stages.get(stage)?.percentiles.clone());
+    let percentiles = match of.stage {
+        Some(name) => stage(name),
+        None => workload.map(|workload| workload.latencies.iter().copied().map(Percentiles::from).collect()),
+    };
+    percentiles.iter().flatten().map(figure).collect()
 }
 
 /// The rows of a cell: its lines, and below a workload its scripts.

@@ -4,7 +4,7 @@ use super::model::{BarSeries, Bars, Block, Column, Figure, FigureData, Matrix, M
 use super::parts::{self, list, paragraph};
 use super::table::{facts, interval_end, number, text, words};
 use crate::compare::{change, excerpts, loss, named, p_value, pacing, ratio, unmatched, verdict};
-use crate::figures::{counted, one_line, rounded};
+use crate::figures::{counted, ms, one_line, rounded};
 use dyno_analysis::comparison::{
     CellComparison, Comparison, Loss, Measure, MeasureComparison, Side, Verdict, WorkloadComparison,
 };
@@ -190,16 +190,17 @@ fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &Work
 /// Every measure with its verdict.
 fn results(workload: &WorkloadComparison) -> Table {
     let row = |compared: &MeasureComparison| {
-        let (unit, scale) = if compared.measure.is_latency() {
-            (" (ms)", 1e-3)
-        } else {
-            ("", 1.0)
+        let is_latency = compared.measure.is_latency();
+        let unit = if is_latency { " (ms)" } else { "" };
+        let side = |value: f64| match is_latency {
+            true => words(ms(value)),
+            false => Value::Number(rounded(value)),
         };
         let end = |end: Option<f64>| end.map_or(Value::Nothing(()), |end| Value::Number(rounded(end)));
         vec![
             words(format!("{}{unit}", compared.measure.name())),
-            Value::Number(rounded(compared.baseline * scale)),
-            Value::Number(rounded(compared.candidate * scale)),
+            side(compared.baseline),
+            side(compared.candidate),
             Value::Number(rounded(compared.ratio)),
             end(compared.interval.map(|interval| interval.low)),
             end(compared.interval.map(|interval| interval.high)),

@@ -99,28 +99,23 @@ fn clocks(hosts: &[LoadHost]) -> Table {
         let clock = host.clock.as_ref();
         vec![
             words(one_line(&host.name)),
-            value(host.late_us.map(in_ms)),
-            value(clock.map(|clock| in_ms(clock.uncertainty_us))),
-            value(clock.map(|clock| in_ms(clock.drift_us))),
-            value(clock.and_then(|clock| clock.time_of_day_us).map(in_ms)),
+            value(host.late_us.map(f64::round)),
+            value(clock.map(|clock| clock.uncertainty_us.round())),
+            value(clock.map(|clock| clock.drift_us.round())),
+            value(clock.and_then(|clock| clock.time_of_day_us).map(f64::round)),
         ]
     };
     without_empty_columns(Table {
         caption: "Clocks of the load hosts".to_owned(),
         columns: vec![
             text("load host"),
-            number("began late by", "ms"),
-            number("clock known to", "ms"),
-            number("drift", "ms"),
-            number("time of day ahead", "ms"),
+            number("began late by", "µs"),
+            number("clock known to", "µs"),
+            number("drift", "µs"),
+            number("time of day ahead", "µs"),
         ],
         rows: hosts.iter().map(row).collect(),
     })
-}
-
-/// Microseconds as milliseconds, to the microsecond.
-fn in_ms(time_us: f64) -> f64 {
-    time_us.round() / 1e3
 }
 
 /// What is to be said of a host in words.
@@ -245,9 +240,9 @@ mod tests {
             ..LoadHost::default()
         };
         insta::assert_snapshot!(terminal::table(&clocks(&[host]), Page::default()), @r"
-        Clocks of the load hosts (ms):
+        Clocks of the load hosts (µs):
           load host  began late by  clock known to  drift  time of day ahead
-          a                  3.297           0.015  0.001                -64
+          a                  3,297              15      1            -64,000
         ");
     }
 }

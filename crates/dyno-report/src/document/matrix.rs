@@ -1,13 +1,13 @@
 //! Several factors against each other: what was measured in each cell, and its ratio to that of its baseline.
 
-use super::model::{Figure, FigureData, Matrix, MatrixCell, Table, Value};
+use super::model::{Column as Headed, Figure, FigureData, Matrix, MatrixCell, Table, Value};
 use super::series::significant;
 use super::table::{ms, number, text, value, words};
 use crate::campaign::cells::{Cell, Factor, Levels, whose_tps};
 use crate::campaign::ratio::{Ratio, has_ratios, ratio_of};
 use crate::campaign::whose::{Whose, of_workload, workload_names};
 use crate::campaign::{Column, column_cells, column_name, columns, rows_of};
-use crate::figures::{counted, one_line};
+use crate::figures::{LATENCY_DIGITS, counted, one_line};
 use dyno_analysis::summary::over_runs;
 use dyno_stats::Outcome;
 use indexmap::IndexSet;
@@ -115,9 +115,12 @@ fn others(columns: &[Column]) -> String {
 /// itself.
 pub(super) fn tables(cells: &[Cell], rows: &Factor, columns: &[Column]) -> Vec<Table> {
     let by_column: Vec<_> = columns.iter().map(|column| column_cells(cells, rows, column)).collect();
-    let table = |what: &str, show: &dyn Fn(&Cell) -> Value| {
+    let table = |what: &str, digits: Option<u8>, show: &dyn Fn(&Cell) -> Value| {
         let corner = format!("{what}: {} \\ {}", rows.name, others(columns));
-        let columns = columns.iter().map(|column| number(&column_name(column), ""));
+        let columns = columns.iter().map(|column| Headed {
+            digits,
+            ..number(&column_name(column), "")
+        });
         let lines = rows.levels.iter().enumerate().map(|(row, level)| {
             // A combination that was left out is not a failure.
             let cells = by_column.iter().map(|column| column[row].map_or(words(""), show));
@@ -130,13 +133,15 @@ pub(super) fn tables(cells: &[Cell], rows: &Factor, columns: &[Column]) -> Vec<T
         }
     };
     let tps = of_workload("TPS", whose_tps(cells));
-    let mut tables = vec![table(&tps, &|cell| value(cell.mean_tps()))];
+    let mut tables = vec![table(&tps, None, &|cell| value(cell.mean_tps()))];
     for name in workload_names(cells).into_iter().filter(Option::is_some) {
         let tps = |cell: &Cell| value(cell.workload(name).and_then(|workload| over_runs(&workload.tps)));
-        tables.push(table(&of_workload("TPS", name), &tps));
+        tables.push(table(&of_workload("TPS", name), None, &tps));
     }
     for whose in Whose::all(cells) {
-        tables.push(table(&whose.words("p99 in ms"), &|cell| ms(cell.p99_us(&whose))));
+        tables.push(table(&whose.words("p99 in ms"), Some(LATENCY_DIGITS), &|cell| {
+            ms(cell.p99_us(&whose))
+        }));
     }
     tables
 }

@@ -3,9 +3,11 @@
 use super::throughput::names;
 use crate::campaign::cells::{Cell, extremes, whose_tps};
 use crate::campaign::whose::{Whose, of_workload};
-use crate::figures::rate;
+use crate::figures::{in_unit, rate};
 use dyno_analysis::summary::over_runs;
+use dyno_stats::{Outcome, judge};
 use indexmap::IndexSet;
+use std::cmp::Ordering;
 
 /// One measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,7 +147,7 @@ impl Measure {
     pub fn words(&self, value: f64) -> String {
         match self.unit {
             "" => rate(value),
-            unit => format!("{} {unit}", rate(value)),
+            unit => format!("{} {unit}", in_unit(value, unit)),
         }
     }
 
@@ -157,6 +159,25 @@ impl Measure {
     /// The least and the greatest of its runs, if there are several.
     pub fn range(&self, cell: &Cell) -> Option<(f64, f64)> {
         extremes(&self.runs(cell))
+    }
+
+    /// Whether the greatest of it among `cells` is known to be greater than the next.
+    pub fn is_highest_known(&self, cells: &[&Cell]) -> bool {
+        let known = cells.iter().filter_map(|cell| Some((*cell, self.value(cell)?)));
+        let mut known: Vec<(&Cell, f64)> = known.collect();
+        known.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let [(greatest, _), (next, _), ..] = known.as_slice() else {
+            return true;
+        };
+        if greatest.in_turn.is_none() && next.in_turn.is_none() {
+            let judged = judge(&self.runs(greatest), &self.runs(next));
+            return judged.is_some_and(|judged| judged.outcome == Outcome::Higher);
+        }
+        let measure = match &self.of {
+            Of::P99(_) => dyno_archive::Measure::P99,
+            _ => dyno_archive::Measure::Throughput,
+        };
+        greatest.differs_in_turn(next, measure) == Some(Ordering::Greater)
     }
 
     fn runs(&self, cell: &Cell) -> Vec<f64> {

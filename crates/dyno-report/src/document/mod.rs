@@ -17,6 +17,7 @@ mod cell_table;
 mod compared;
 mod comparison;
 mod counters;
+mod culprit;
 mod definitions;
 mod environment;
 mod gravity;
@@ -93,7 +94,8 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
     cautions.plan(campaign);
     tell(&mut document, cautions, &recorded, experiment_of(campaign, run));
     if let Some(known) = Capacity::read(&campaign.path) {
-        document.headlines = vec![capacity::headline(&known)];
+        document.answer = Some(crate::capacity::capacity(&known));
+        document.headlines.clear();
         document.sections.insert(0, capacity::section_of(&known));
     }
     document.sections.extend(around::of_run(run));

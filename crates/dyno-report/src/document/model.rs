@@ -205,6 +205,9 @@ pub struct Column {
     /// How many significant digits are shown, with zeros at the end; `null`: as many as others have.
     #[serde(default)]
     pub digits: Option<u8>,
+    /// Whether it holds changes in percent, which are written with their signs.
+    #[serde(default)]
+    pub change: bool,
     /// The rows, from 0, whose value is the best of those that it is to be compared with.
     #[serde(default)]
     pub best: Vec<usize>,

@@ -5,7 +5,7 @@ use super::model::{Block, Detail, Document, Figure, FigureData, Section, Table, 
 use super::sweep::{ASKED, MEASURED};
 use super::{of_campaign, of_campaigns, of_comparison};
 use crate::campaign::cells::number;
-use crate::figures::{figure, ms, rate, time};
+use crate::figures::{in_unit, ms, rate, time};
 use crate::table::Page;
 use dyno_analysis::comparison::compare;
 use dyno_analysis::summary::{over_runs, summary_of};
@@ -186,7 +186,7 @@ impl Truth {
                 };
                 // The ends of whiskers are those of single runs.
                 if let Some(measure) = found.filter(|_| !of.contains(',')) {
-                    self.meet(&campaign, &place, &of, measure, shown(value), at);
+                    self.meet(&campaign, &place, &of, measure, shown_in(value, &column.unit), at);
                 }
             }
         }
@@ -227,7 +227,7 @@ impl Truth {
                 };
                 for point in &line.points {
                     let place = crate::figures::figure(point.level);
-                    let found = crate::figures::figure(point.value);
+                    let found = in_unit(point.value, &panel.unit);
                     self.meet(&campaign, &place, workload, measure, found, &figure.title);
                 }
             }
@@ -247,9 +247,13 @@ impl Truth {
 }
 
 fn shown(value: &Value) -> String {
+    shown_in(value, "")
+}
+
+fn shown_in(value: &Value, unit: &str) -> String {
     match value {
         Value::Nothing(()) => "–".to_owned(),
-        Value::Number(value) => figure(*value),
+        Value::Number(value) => in_unit(*value, unit),
         Value::Text(words) => words.clone(),
     }
 }
@@ -358,7 +362,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
 
     // In the terminal: each workload of each cell and run, and nothing that is mixed.
     let show = crate::terminal::campaign(&one, true, Page::new(120));
-    let list = crate::list::runs(&both);
+    let list = crate::list::runs(&both, None);
     let figures = truth.figures.clone();
     let p99 =
         |place: &str, workload: &str| figures[&(one.name(), place.to_owned(), workload.to_owned(), "p99")].clone();

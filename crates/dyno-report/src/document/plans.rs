@@ -2,7 +2,7 @@
 
 use super::model::{Block, Section};
 use super::parts::{code, in_full, in_setup, list, paragraph, section};
-use crate::figures::{count, counted, figure, one_line};
+use crate::figures::{count, counted, figure, one_line, sentence};
 use dyno_analysis::plans::change;
 use dyno_archive::{RemotePlan, Run, StatementPlans};
 use dyno_record::{AskedWith, Explained, QueryPlan};
@@ -144,8 +144,8 @@ fn of_remote(plans: &StatementPlans, remote: &RemotePlan) -> Vec<Block> {
         }
         Explained::HasNone => vec![paragraph(format!("On {server}, {sent} has no plan."))],
         Explained::NotAsked(why) | Explained::Denied(why) | Explained::Refused(why) => vec![paragraph(format!(
-            "{server} did not tell its plan for {sent}: {}.",
-            one_line(why).trim_end_matches('.')
+            "{server} did not tell its plan for {sent}: {}",
+            sentence(&one_line(why))
         ))],
     }
 }
@@ -204,15 +204,19 @@ fn without_plan(all: &[StatementPlans]) -> Vec<String> {
         let name = format!("{}/{}", plans.workload, plans.number);
         match plans.after.as_ref().unwrap_or(&plans.before) {
             Explained::HasNone => kinds.push(format!("{name} ({})", one_line(&plans.statement))),
-            Explained::NotAsked(why) => {
-                others.push(format!("The plan of {name} was not asked for: {}.", one_line(why)))
-            }
+            Explained::NotAsked(why) => others.push(format!(
+                "The plan of {name} was not asked for: {}",
+                sentence(&one_line(why))
+            )),
             Explained::Denied(why) => {
-                others.push(format!("This role may not know the plan of {name}: {}.", one_line(why)));
+                others.push(format!(
+                    "This role may not know the plan of {name}: {}",
+                    sentence(&one_line(why))
+                ));
             }
             Explained::Refused(why) => others.push(format!(
-                "The server did not tell the plan of {name}: {}.",
-                one_line(why)
+                "The server did not tell the plan of {name}: {}",
+                sentence(&one_line(why))
             )),
             Explained::Plan(_) => {}
         }

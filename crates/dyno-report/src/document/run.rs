@@ -8,7 +8,7 @@ use super::table::with_details;
 use super::{load_hosts, metrics, plans, results, servers, statements};
 use crate::campaign::latencies::percentile_words;
 use crate::completion::figure_words;
-use crate::figures::{counted, decimal, duration, one_line, percent};
+use crate::figures::{counted, decimal, duration, one_line, percent, sentence};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::{MAIN, Resolved};
 use dyno_archive::summary::{Summary, Warning};
@@ -107,13 +107,14 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
             "The run ended early, or its end could not be archived. This is what was recorded until then.".to_owned()
         }
         RunState::Incomplete if took_its_time(recorded) => {
-            format!("The run took its whole time, but does not count{because}.")
+            sentence(&format!("The run took its whole time, but does not count{because}"))
         }
         RunState::Incomplete => {
-            format!("The run ended early{because}. This is what was measured until then.")
+            let ended = sentence(&format!("The run ended early{because}"));
+            format!("{ended} This is what was measured until then.")
         }
-        RunState::Faulty => format!("This run does not count{because}."),
-        RunState::Failed => format!("The run failed{because}."),
+        RunState::Faulty => sentence(&format!("This run does not count{because}")),
+        RunState::Failed => sentence(&format!("The run failed{because}")),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::model::{BarSeries, Bars, Column, Detail, Figure, FigureData, Section, Table, Value};
 use super::parts::{figure, in_answer, in_full, paragraph, section, table};
-use super::table::{interval_end, number, text, words};
-use crate::answer::{by_size, matters, name};
+use super::table::{interval_end, number, percent_change, text, words};
+use crate::answer::{by_size, change as signed, matters, name};
 use crate::figures::one_line;
 use dyno_archive::{Effect, Measure, Ratio, Screen, ScreenedFactor, ScreenedPair};
 
@@ -53,16 +53,16 @@ fn effects(screen: &Screen) -> Table {
         text("factor"),
         text("from"),
         text("to"),
-        number(name(screen.measure), "%"),
+        percent_change(name(screen.measure)),
         interval_end("at least", "%"),
         interval_end("at most", "%"),
         text("matters"),
     ];
     for measure in others() {
         let name = name(measure);
-        columns.push(number(name, "%"));
-        columns.push(full(number(&format!("{name} at least"), "%")));
-        columns.push(full(number(&format!("{name} at most"), "%")));
+        columns.push(percent_change(name));
+        columns.push(full(percent_change(&format!("{name} at least"))));
+        columns.push(full(percent_change(&format!("{name} at most"))));
     }
     let row = |effect: &&Effect| {
         let ends = |ratio: Ratio| [ratio.ratio, ratio.low, ratio.high].map(|end| Value::Number(change(end)));
@@ -110,7 +110,7 @@ fn chart(screen: &Screen) -> Option<Figure> {
         title: format!("What each factor changes of {measure}"),
         caption: format!(
             "Largest: {} % from {}. Whiskers are the intervals.",
-            change(first.ratio.ratio),
+            signed(first.ratio.ratio),
             category(first)
         ),
         table: None,
@@ -133,7 +133,7 @@ fn chart(screen: &Screen) -> Option<Figure> {
 fn pairs(screen: &Screen) -> Table {
     let levels = screen.factors.iter().map(|factor| text(&factor.name));
     let columns = [number("pair", "")].into_iter().chain(levels).chain([
-        number(name(screen.measure), "%"),
+        percent_change(name(screen.measure)),
         number("blocks", ""),
         number("left out", ""),
     ]);

@@ -127,7 +127,7 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
     }
 }
 
-/// Where each line is highest, and where its knee is: of the first of different measures, and of each of several
+/// Where each line is highest, if that is known, and where its knee is: of the first of different measures, and of each of several
 /// workloads or metrics.
 fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     let Some((first, _)) = measures.first() else {
@@ -136,29 +136,35 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     let named = first.name != first.title;
     let told = if named { measures } else { &measures[..1] };
     let several = told.len() > 1;
-    let line = |measure: &Measure, line: &SweepLine| {
-        let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
-        let greatest = Greatest::of(&values)?;
-        let best = &line.points[greatest.place];
+    let name_of = |measure: &Measure, line: &SweepLine| {
         let of = several.then(|| measure.name.clone()).into_iter();
         let name: Vec<String> = of.chain((!line.name.is_empty()).then(|| line.name.clone())).collect();
-        let name = match name.is_empty() {
+        match name.is_empty() {
             true => String::new(),
             false => format!("{}: ", name.join(", ")),
-        };
-        let knee = line.knee.map_or_else(String::new, |knee| format!(", knee at {knee}"));
-        Some(format!(
-            "{name}{} at {} = {}{}{knee}",
-            measure.words(best.value),
-            facet.axis.name,
-            best.level,
-            greatest.and_more("level")
-        ))
+        }
     };
-    let lines: Vec<String> = told
-        .iter()
-        .flat_map(|(measure, panel)| panel.lines.iter().filter_map(|of| line(measure, of)))
-        .collect();
+    let (mut highest, mut knees) = (Vec::new(), Vec::new());
+    for (measure, panel) in told {
+        for line in &panel.lines {
+            let name = name_of(measure, line);
+            let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
+            let greatest = Greatest::of(&values).filter(|_| is_highest_known(facet, measure, line));
+            if let Some(greatest) = greatest {
+                let best = &line.points[greatest.place];
+                highest.push(format!(
+                    "{name}{} at {} = {}{}{}",
+                    measure.words(best.value),
+                    facet.axis.name,
+                    best.level,
+                    greatest.and_more("level"),
+                    line.knee.map_or_else(String::new, |knee| format!(", knee at {knee}"))
+                ));
+            } else {
+                knees.extend(line.knee.map(|knee| format!("{name}{} = {knee}", facet.axis.name)));
+            }
+        }
+    }
     let points = || {
         measures
             .iter()
@@ -182,7 +188,23 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
         });
         lines.collect::<Vec<_>>().join(" ")
     } else {
-        format!("Highest: {}.", lines.join("; "))
+        let told = [("Highest: ", highest), ("Knee: ", knees)];
+        let told = told.iter().filter(|(_, lines)| !lines.is_empty());
+        let told: Vec<String> = told
+            .map(|(what, lines)| format!("{what}{}.", lines.join("; ")))
+            .collect();
+        told.join(" ")
     };
     format!("{highest}{whiskers}").trim_start().to_owned()
+}
+
+/// Whether it is known that the highest point of `line` is higher than the next.
+fn is_highest_known(facet: &Facet, measure: &Measure, line: &SweepLine) -> bool {
+    let of = facet.lines.iter().find(|(name, _)| *name == line.name);
+    let cells: Vec<&Cell> = of
+        .into_iter()
+        .flat_map(|(_, cells)| cells)
+        .map(|(_, cell)| *cell)
+        .collect();
+    measure.is_highest_known(&cells)
 }

@@ -2,7 +2,8 @@
 
 use super::model::{Column, Detail, Table, Value};
 use super::series::{Steps, rounded_s, significant};
-use crate::figures::{decimal, figure, in_unit, one_line, rounded};
+use crate::figures::{LATENCY_DIGITS, MS, decimals_of_change, significant_digits};
+use crate::figures::{in_unit, one_line, rounded, signed};
 
 /// What of a series stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,26 +92,22 @@ pub(crate) fn for_people(table: &Table) -> Table {
     let mut told = table.clone();
     for row in &mut told.rows {
         for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.interval) {
-            let shown = |value: &Value| match (value, column.digits) {
-                (Value::Number(number), Some(digits)) => Some(significant_digits(*number, digits)),
-                (Value::Number(number), None) => Some(in_unit(*number, &column.unit)),
-                _ => None,
-            };
             let ends = table.columns[place + 1..].iter().take_while(|column| column.interval);
-            let ends: Vec<String> = row
-                .iter()
-                .skip(place + 1)
-                .take(ends.count())
-                .filter_map(shown)
-                .collect();
-            if column.digits.is_none() && ends.is_empty() {
+            let ends = row.iter().skip(place + 1).take(ends.count());
+            let ends: Vec<f64> = ends.filter_map(|end| number_of(Some(end))).collect();
+            if column.digits.is_none() && !column.change && ends.is_empty() {
                 continue;
             }
+            let written = |number: f64| in_column(number, column, &ends);
+            let shown = |value: &Value| number_of(Some(value)).map(written);
+            let ends: Vec<String> = ends.iter().copied().map(written).collect();
             if let Some(number) = row.get(place).and_then(shown) {
                 let interval = match ends.as_slice() {
                     [] => String::new(),
                     // A dash is no good neighbour of a sign.
-                    ends if ends.iter().any(|end| end.starts_with('-')) => format!(" ({})", ends.join(" to ")),
+                    ends if ends.iter().any(|end| end.starts_with(['-', '−', '+'])) => {
+                        format!(" ({})", ends.join(" to "))
+                    }
                     ends => format!(" ({})", ends.join("–")),
                 };
                 row[place] = words(number + &interval);
@@ -121,44 +118,70 @@ pub(crate) fn for_people(table: &Table) -> Table {
     only_columns(told, &kept)
 }
 
-/// A number with so many significant digits, or all before the decimal point.
-fn significant_digits(number: f64, digits: u8) -> String {
-    if number == 0.0 || !number.is_finite() {
-        return figure(number);
+fn number_of(value: Option<&Value>) -> Option<f64> {
+    match value {
+        Some(Value::Number(number)) => Some(*number),
+        _ => None,
     }
-    // Rounding may add a digit before the decimal point.
-    let before = |number: f64| number.abs().log10().floor() as i32 + 1;
-    let decimals = |before: i32| (i32::from(digits) - before).clamp(0, 9) as usize;
-    let rounded: f64 = decimal(number, decimals(before(number)))
-        .replace(',', "")
-        .parse()
-        .unwrap_or(number);
-    decimal(number, decimals(before(if rounded == 0.0 { number } else { rounded })))
 }
 
-/// Marks the best and the worst value of a column among rows that have the same in `groups`.
-pub(super) fn mark_extremes(table: &mut Table, groups: &[String], column: usize, less_is_better: bool) {
+/// An interval this wide, as a share of its lower end, is wide.
+const WIDE: f64 = 0.1;
+const WIDE_DIGITS: u8 = 2;
+
+/// A number as it is written in `column`, with the interval between `ends` around it, if there is one.
+fn in_column(number: f64, column: &Column, ends: &[f64]) -> String {
+    match (column.digits, ends) {
+        _ if column.change => signed(
+            number,
+            match ends {
+                [low, high] => decimals_of_change(*low, *high),
+                _ => 1,
+            },
+        ),
+        // In a wide interval a third digit says nothing.
+        (Some(digits), [low, high]) if high - low >= WIDE * low.abs() => {
+            significant_digits(number, digits.min(WIDE_DIGITS))
+        }
+        (Some(digits), _) => significant_digits(number, digits),
+        (None, _) => in_unit(number, &column.unit),
+    }
+}
+
+/// Marks the best and the worst value of a column among rows that have the same in `groups`, where these are known to
+/// differ: `differ` is asked with the best row, the worst, and how many rows there are.
+pub(super) fn mark_extremes(
+    table: &mut Table,
+    groups: &[String],
+    column: usize,
+    less_is_better: bool,
+    differ: &dyn Fn(usize, usize, usize) -> bool,
+) {
     let all: indexmap::IndexSet<&String> = groups.iter().collect();
     for group in all {
-        let number = |row: usize| match table.rows[row].get(column) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        };
         let rows = (0..table.rows.len()).filter(|row| groups.get(*row) == Some(group));
-        let known: Vec<(usize, f64)> = rows.filter_map(|row| Some((row, number(row)?))).collect();
-        let values = || known.iter().map(|(_, value)| *value);
-        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        let known = rows.filter_map(|row| Some((row, number_of(table.rows[row].get(column))?)));
+        let mut known: Vec<(usize, f64)> = known.collect();
+        known.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+        if !less_is_better {
+            known.reverse();
+        }
+        let ([(best, least), .., (worst, most)], true) = (known.as_slice(), known.len() > 1) else {
+            continue;
+        };
+        let shown = |value: f64| in_column(value, &table.columns[column], &[]);
+        let (first, last) = (shown(*least), shown(*most));
         // What cannot be told apart is neither.
-        if known.len() < 2 || figure(least) == figure(most) {
+        if first == last || !differ(*best, *worst, known.len()) {
             continue;
         }
-        for (row, value) in known {
-            if figure(value) == figure(if less_is_better { least } else { most }) {
-                table.columns[column].best.push(row);
-            } else if figure(value) == figure(if less_is_better { most } else { least }) {
-                table.columns[column].worst.push(row);
-            }
-        }
+        let of = |text: &str| -> Vec<usize> {
+            let like = known.iter().filter(|(_, value)| shown(*value) == text);
+            like.map(|(row, _)| *row).collect()
+        };
+        let (best, worst) = (of(&first), of(&last));
+        table.columns[column].best.extend(best);
+        table.columns[column].worst.extend(worst);
     }
 }
 
@@ -203,8 +226,16 @@ pub(super) fn number(name: &str, unit: &str) -> Column {
 /// A column of latencies, which have three digits: more say nothing.
 pub(super) fn latency(name: &str) -> Column {
     Column {
-        digits: Some(3),
-        ..number(name, "ms")
+        digits: Some(LATENCY_DIGITS),
+        ..number(name, MS)
+    }
+}
+
+/// A column of changes in percent.
+pub(super) fn percent_change(name: &str) -> Column {
+    Column {
+        change: true,
+        ..number(name, "%")
     }
 }
 
@@ -314,17 +345,23 @@ mod tests {
             ..Table::default()
         };
         let groups = ["read", "write", "read", "write", "read"].map(str::to_owned);
-        mark_extremes(&mut table, &groups, 0, true);
+        let always = |_, _, _| true;
+        mark_extremes(&mut table, &groups, 0, true, &always);
         let marks = |table: &Table| (table.columns[0].best.clone(), table.columns[0].worst.clone());
         assert_eq!(marks(&table), (vec![0, 4, 3], vec![2, 1]));
         let before = marks(&table);
-        mark_extremes(
-            &mut table,
-            &[1, 2, 3, 4, 5].map(|number: usize| number.to_string()),
-            0,
-            true,
-        );
+        let apart = [1, 2, 3, 4, 5].map(|number: usize| number.to_string());
+        mark_extremes(&mut table, &apart, 0, true, &always);
         assert_eq!(marks(&table), before, "what has no like is neither");
+        let together = groups.map(|_| String::new());
+        mark_extremes(&mut table, &together, 0, true, &|best, worst, of| {
+            (best, worst, of) != (0, 1, 5)
+        });
+        assert_eq!(marks(&table), before, "what is not known to differ is neither");
+        table.columns[0].digits = Some(3);
+        table.rows = [13.12, 13.08].map(|number| vec![Value::Number(number)]).into();
+        mark_extremes(&mut table, &together[..2], 0, true, &always);
+        assert_eq!(marks(&table), before, "what is written alike is neither");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Documents of whole campaigns, and of what is left of damaged ones.
 
-use super::model::{Figure, FigureData, Part, Section, Sweep, Value};
+use super::model::{Figure, FigureData, Part, Section, Sweep, Table, Value};
 use super::*;
 use crate::fixture::{staged, two_workloads, write_archive};
 use crate::html;
@@ -191,10 +191,17 @@ fn a_sweep_with_knee_and_ratios() {
         (line.points[2].value, line.points[2].low, line.points[2].high),
         (10_098.0, Some(9_999.0), Some(10_197.0))
     );
-    assert_eq!(document.headlines[0].subject, "clients = 64");
-    assert_eq!(document.headlines[1].verdict, "The highest of 4 cells.");
+    // Of three runs of each nobody knows which of the upper two is the best.
+    let answer = document.answer.as_deref().unwrap_or_default();
+    assert!(answer.contains("is not decided"), "{answer}");
+    let text = serde_json::to_string(&document).unwrap();
+    assert!(
+        !text.contains("ighest throughput") && !text.contains("Highest: "),
+        "{text}"
+    );
+    assert!(text.contains("Knee: clients = 16."), "{text}");
     assert_eq!(
-        document.headlines[2].verdict,
+        document.headlines[0].verdict,
         "Compared with clients = 4: cannot tell yet; this would take about 1 more run of each."
     );
     // The metric of the experiment has a chart of its own.
@@ -278,7 +285,7 @@ fn percentiles_of_stages_are_never_put_together() {
     let everything = [
         serde_json::to_string(&document).unwrap(),
         crate::terminal::campaign(&campaign, true, Page::default()),
-        crate::list::runs(&[campaign]),
+        crate::list::runs(&[campaign], None),
     ];
     // The fixture's p99 over both stages.
     assert!(everything.iter().all(|text| !text.contains("1.812")), "{everything:?}");
@@ -325,6 +332,102 @@ fn a_tie_has_no_winner() {
         "{headlines:?}"
     );
     assert_eq!(headlines[1].verdict, "The same in all 2 cells.");
+}
+
+#[test]
+fn the_best_of_two_is_marked_where_it_is_known() {
+    let end = "[factors]\nclients = [1, 8]\n[plan]\nrepetitions = 4\norder = \"listed\"\n";
+    let marked = |faster: f64, scatter: f64| {
+        let archive = tempfile::tempdir().unwrap();
+        let campaign = campaign(archive.path(), end, |run| {
+            let tps = if run.number % 2 == 0 { faster } else { 1_000.0 };
+            Fate::Complete(tps * (1.0 + scatter * run.repetition as f64))
+        });
+        let document = of_campaign(&campaign, Detail::Full);
+        let mean = all_tables(&document)
+            .iter()
+            .flat_map(|table| table.columns.clone())
+            .find(|column| column.name == "mean");
+        let said = serde_json::to_string(&document.headlines).unwrap();
+        (
+            mean.map(|column| (column.best, column.worst)).unwrap_or_default(),
+            said.contains("The highest throughput"),
+        )
+    };
+    assert_eq!(marked(1_500.0, 0.01), ((vec![1], vec![0]), true));
+    assert_eq!(marked(1_010.0, 0.2), ((Vec::new(), Vec::new()), false));
+}
+
+#[test]
+fn variants_in_turn_have_the_ratio_of_the_verdict() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [4, 16]\n[plan]\norder = \"listed\"\nbaseline = { clients = 4 }\n";
+    let campaign = campaign(archive.path(), end, |run| {
+        Fate::Complete([900.0, 3_900.0][run.number - 1])
+    });
+    let ratio = |measure, ratio, low, high| dyno_archive::Ratio {
+        measure,
+        ratio,
+        low,
+        high,
+    };
+    let versus = dyno_archive::Versus {
+        factor: "clients".to_owned(),
+        baseline: "4".to_owned(),
+        candidate: "16".to_owned(),
+        detect: 0.03,
+        measure: dyno_archive::Measure::Throughput,
+        answer: dyno_archive::Verdict::Higher,
+        ratios: vec![
+            ratio(dyno_archive::Measure::Throughput, 4.057, 3.425, 6.058),
+            ratio(dyno_archive::Measure::P50, 0.98, 0.575, 1.426),
+        ],
+        blocks: 11,
+        left_out: 0,
+        more_blocks: None,
+        block_s: 2.0,
+        measured_s: 30.0,
+        notes: Vec::new(),
+        further: Vec::new(),
+    };
+    std::fs::write(
+        campaign.path.join("versus.json"),
+        serde_json::to_string(&versus).unwrap(),
+    )
+    .unwrap();
+    let document = of_campaign(&campaign, Detail::Full);
+    let cells = all_tables(&document)
+        .into_iter()
+        .find(|table| table.caption.starts_with("Cells"))
+        .unwrap();
+    // The means of all slices have another ratio, and p50 is known of neither.
+    let marked = |name: &str| {
+        let column = cells.columns.iter().find(|column| column.name == name).unwrap();
+        (column.best.clone(), column.worst.clone())
+    };
+    assert_eq!(
+        (marked("mean"), marked("p50")),
+        ((vec![1], vec![0]), (Vec::new(), Vec::new()))
+    );
+    insta::assert_snapshot!(crate::terminal::overview(&campaign, Page::default()));
+    let markdown = crate::markdown::paper(&document, |_| None);
+    assert!(
+        markdown.contains("4.1 (3.4–6.1)") && !markdown.contains("4.33"),
+        "{markdown}"
+    );
+    let found: serde_json::Value = serde_json::from_str(&crate::campaign_json(&campaign, None).unwrap()).unwrap();
+    assert_eq!(found["cells"][1]["ratio_to_baseline"]["tps_ratio"], 4.057);
+}
+
+fn all_tables(document: &Document) -> Vec<&Table> {
+    fn of(section: &Section) -> Vec<&Table> {
+        let own = section.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        own.chain(section.sections.iter().flat_map(of)).collect()
+    }
+    document.sections.iter().flat_map(of).collect()
 }
 
 #[test]
@@ -410,7 +513,11 @@ fn what_is_missing_is_said() {
         "{words:?}"
     );
     assert!(words.contains(&"The run failed: the server did not start"), "{words:?}");
-    assert_eq!(document.headlines[0].figure, "no figures");
+    assert_eq!(document.headlines[0].figure, "No figures");
+    let has_cells = all_tables(&document)
+        .iter()
+        .any(|table| table.caption.starts_with("Cells"));
+    assert!(!has_cells, "a table of no figures");
 
     // Nothing but folders is left.
     for run in &partly.runs {

@@ -3,7 +3,7 @@
 use super::model::{Figure, FigureData, Lane, Mark, MarkKind, Section, Series, Span, SpanKind, Table, Timeline, Value};
 use super::parts::{figure, in_answer, paragraph, section, table};
 use super::series::significant;
-use super::table::{interval_end, number, text, words};
+use super::table::{interval_end, percent_change, text, words};
 use crate::answer::{change as signed, name, names};
 use dyno_archive::{Block, Campaign, Versus, Way};
 
@@ -68,7 +68,7 @@ fn ratios(versus: &Versus, [baseline, candidate]: &[String; 2]) -> Table {
     });
     let columns = vec![
         text("measure"),
-        number("change", "%"),
+        percent_change("change"),
         interval_end("at least", "%"),
         interval_end("at most", "%"),
     ];

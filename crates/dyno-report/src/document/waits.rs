@@ -122,11 +122,12 @@ impl Waits {
             .iter()
             .filter(|(_, steps)| mean(steps) >= LEAST_TOLD)
             .map(|(class, steps)| format!("{class} {}", figure(mean(steps))));
-        let caption = format!(
-            "Mean number of sessions in the measured time: {}. Sessions that are not waiting run on a CPU, or are \
-             ready to.",
-            words.collect::<Vec<_>>().join(", ")
-        );
+        let words: Vec<String> = words.collect();
+        let seen = match words.is_empty() {
+            true => "Hardly any session was seen in the measured time".to_owned(),
+            false => format!("Mean number of sessions in the measured time: {}", words.join(", ")),
+        };
+        let caption = format!("{seen}. Sessions that are not waiting run on a CPU, or are ready to.");
         let lane = Lane {
             id: "waits".to_owned(),
             title: "Sessions by wait".to_owned(),

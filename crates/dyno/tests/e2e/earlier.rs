@@ -58,7 +58,6 @@ fn kept(experiment: &str, form: &str) -> PathBuf {
 fn headlines(headlines: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let headlines = headlines.as_array().unwrap();
-    assert!(!headlines.is_empty());
     headlines
         .iter()
         .map(|headline| (text(&headline["subject"]), text(&headline["figure"])))
@@ -102,6 +101,15 @@ fn listed(list: &str, added: Option<&str>) -> Vec<Vec<String>> {
     rows.map(words).collect()
 }
 
+/// Whether two words are the same; latencies had four digits before they had three.
+fn is_same(now: &str, then: &str) -> bool {
+    let number = |word: &str| word.replace(',', "").parse::<f64>().ok();
+    let near = number(now)
+        .zip(number(then))
+        .is_some_and(|(now, then)| (now / then - 1.0).abs() < 0.0055);
+    now == then || [now, then].iter().any(|word| word.contains('.')) && near
+}
+
 /// Whether a text shows a figure as it is, or with its number and unit in cells of their own.
 fn shows(text: &str, figure: &str) -> bool {
     text.contains(figure) || figure.split_whitespace().all(|word| text.contains(word))
@@ -115,7 +123,12 @@ fn says_what_was_said(experiment: &'static str) {
     let list = earlier.says("list runs");
     let rows = listed(&list, Some("target"));
     assert!(!rows.is_empty(), "{list}");
-    assert_eq!(rows, listed(&earlier.said("list.txt"), None));
+    let then = listed(&earlier.said("list.txt"), None);
+    assert_eq!(rows.len(), then.len(), "{list}");
+    for (now, then) in rows.iter().zip(&then) {
+        let same = now.len() == then.len() && now.iter().zip(then).all(|(now, then)| is_same(now, then));
+        assert!(same, "{now:?} is not {then:?}");
+    }
 
     assert_keeps(
         &earlier.says("report --format csv --output -"),
@@ -128,7 +141,15 @@ fn says_what_was_said(experiment: &'static str) {
     );
 
     let report: Value = serde_json::from_str(&earlier.says("report --format json --output -")).unwrap();
-    assert_eq!(headlines(&report["headlines"]), earlier.headlines());
+    // What was called the highest and is not known to be has no headline any more; then there is an answer.
+    let told = headlines(&report["headlines"]);
+    let before = earlier.headlines();
+    assert!(!before.is_empty());
+    assert!(
+        told.iter().all(|headline| before.contains(headline)),
+        "{told:?} of {before:?}"
+    );
+    assert!(told == before || report["answer"].is_string(), "{told:?} of {before:?}");
     let paper = earlier.says("report --format md --output -");
     earlier.says("report --output page.html");
     let page = fs::read_to_string(earlier.desk.path().join("page.html")).unwrap();

@@ -13,6 +13,18 @@ pub const ENOUGH_INTERVALS: u64 = 10;
 /// Intervals that last longer than this, in seconds, are better made shorter than waited for.
 pub const LONG_INTERVAL_S: f64 = 1.5;
 
+/// Processes that were neither dyno's nor the server's, and had most of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OthersBusy {
+    /// How many cores they kept busy, on average.
+    pub cores: f64,
+    /// How many the machine has.
+    pub of_cores: f64,
+    /// Which of them were busiest, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<String>,
+}
+
 /// A reason to take figures with care. Its text says what was seen and what to do next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -117,6 +129,9 @@ pub enum Warning {
         idle_percent: f64,
         /// Whether the server runs on it as well.
         server_too: bool,
+        /// What neither dyno nor the server used of it, if that was most of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        others: Option<OthersBusy>,
     },
     /// Other guests of the virtual machine's host took CPU time.
     Steal {

@@ -175,7 +175,23 @@ impl fmt::Display for Warning {
             }
             Self::LoadHostBusy {
                 idle_percent,
+                others: Some(others),
+                ..
+            } => {
+                let busiest = others.busiest.as_deref();
+                let busiest = busiest.map_or_else(String::new, |name| format!(", {name} most of all"));
+                write!(
+                    f,
+                    "Other processes than dyno's and the server's kept {:.1} of {:.0} cores of the load's machine busy \
+                     while was measured{busiest}, and only {idle_percent:.0} % were idle or waiting for storage: the \
+                     figures say as much of them. End them, or use another machine.",
+                    others.cores, others.of_cores
+                )
+            }
+            Self::LoadHostBusy {
+                idle_percent,
                 server_too: false,
+                ..
             } => write!(
                 f,
                 "The CPUs of the machine making the load were only {idle_percent:.0} % idle or waiting for storage: \
@@ -184,10 +200,11 @@ impl fmt::Display for Warning {
             Self::LoadHostBusy {
                 idle_percent,
                 server_too: true,
+                ..
             } => write!(
                 f,
                 "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle or waiting for \
-                 storage: they competed for them. For figures to publish, run dyno on another machine (--target URL)."
+                 storage: they competed for them, with all else that ran there. For figures to publish, run dyno on another machine (--target URL)."
             ),
             Self::Steal { percent: share } => write!(
                 f,

@@ -1,10 +1,11 @@
 //! The sections about all runs of one or several campaigns together.
 
-use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves, with_the_same_axis};
+use super::axes;
+use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
-use super::model::{Block, Figure, FigureData, Headline, Lane, Section, Series, Table};
+use super::model::{Block, Figure, FigureData, Headline, Lane, Section, Series, Table, Timeline};
 use super::parts::{figure, in_answer, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{number, text, value, words};
@@ -380,8 +381,21 @@ impl<'a> Together<'a> {
                     .flatten()
             });
         let mut figures: Vec<Figure> = figures.collect();
-        with_the_same_axis(&mut figures);
+        axes::of_percentiles(&mut figures);
+        for figure in &mut figures {
+            if let FigureData::Percentiles(percentiles) = &mut figure.data {
+                percentiles.names = self.names();
+            }
+        }
         figures.into_iter().map(Block::Figure).collect()
+    }
+
+    /// What tells the cells apart of which there is a complete run.
+    fn names(&self) -> Vec<String> {
+        let complete = self.recorded.iter();
+        let complete = complete.filter(|(_, recorded)| recorded.run.state == RunState::Complete);
+        let names: IndexSet<String> = complete.map(|(levels, _)| self.name_of_levels(levels)).collect();
+        names.into_iter().collect()
     }
 
     /// The throughput of the first complete run of each cell in one chart, if they are few.
@@ -448,7 +462,10 @@ impl<'a> Together<'a> {
                 caption:
                     "Times count from the start of each load, warm-up included; the runs were made one after the other."
                         .to_owned(),
-                data: FigureData::Timeline(annotations.timeline(lanes)),
+                data: FigureData::Timeline(Timeline {
+                    names: self.names(),
+                    ..annotations.timeline(lanes)
+                }),
                 table: Some(table),
             })
         })

@@ -7,6 +7,7 @@
 
 mod annotations;
 mod around;
+mod axes;
 mod bars;
 #[cfg(test)]
 mod bindings;
@@ -279,6 +280,7 @@ fn together(pools: &[Pool<'_>], baseline: Option<usize>, detail: Detail) -> Docu
         }
     };
     each.sections = recorded.iter().enumerate().map(section_of).collect();
+    axes::of_runs(&mut each.sections);
     each.blocks.extend(left_out(others.len()));
     document
         .sections

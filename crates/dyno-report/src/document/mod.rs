@@ -20,7 +20,7 @@ mod comparison;
 mod counters;
 mod definitions;
 mod environment;
-mod gravity;
+pub(crate) mod gravity;
 mod happened;
 mod headline;
 mod heat;

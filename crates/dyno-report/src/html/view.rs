@@ -1,5 +1,6 @@
 //! What the template sees: the document without the data of its figures, which the page carries apart.
 
+use super::whole;
 use crate::document::model::{
     Bars, Block, Document, Figure, FigureData, HeatMap, Matrix, Percentiles, Section, Sweep, Timeline,
 };
@@ -87,15 +88,27 @@ pub(super) fn cell(value: minijinja::Value, unit: &str, numeric: bool) -> miniji
     if numeric {
         return text.into();
     }
-    let parts = text.split_inclusive(['=', '_', '-', '/', ',', '.']).flat_map(pieces);
-    let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
-    minijinja::Value::from_safe_string(parts.join("<wbr>"))
+    let parts: Vec<String> = text.split(' ').map(word).collect();
+    minijinja::Value::from_safe_string(parts.join(" "))
 }
 
-/// A text as it is, or in pieces if it has no word that ends: a hash, for example.
+fn word(word: &str) -> String {
+    match whole::holds_together(word) {
+        true => whole::in_one(word, in_parts),
+        false => in_parts(word),
+    }
+}
+
+fn in_parts(word: &str) -> String {
+    let parts = word.split_inclusive(['=', '_', '-', '/', ',', '.']).flat_map(pieces);
+    let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
+    parts.join("<wbr>")
+}
+
+/// A part of a word as it is, or in pieces if it does not end: a hash, for example.
 fn pieces(text: &str) -> Vec<&str> {
     const LONGEST_WORD: usize = 24;
-    if text.split(' ').all(|word| word.len() <= LONGEST_WORD) || !text.is_ascii() {
+    if text.len() <= LONGEST_WORD || !text.is_ascii() {
         return vec![text];
     }
     let ends = (0..text.len()).step_by(LONGEST_WORD);
@@ -124,10 +137,21 @@ mod tests {
 
     #[test]
     fn names_may_be_broken_between_their_words() {
-        let name = cell(minijinja::Value::from("001-full_page=<on>"), "", false);
+        let name = cell(minijinja::Value::from("full_page=<on>"), "", false);
         assert!(name.is_safe());
-        assert_eq!(name.to_string(), "001-<wbr>full_<wbr>page=<wbr>&lt;on&gt;");
+        assert_eq!(name.to_string(), "full_<wbr>page=<wbr>&lt;on&gt;");
+        let run = cell(
+            minijinja::Value::from("001-full_page_writes=off,fsync=on-rep1"),
+            "",
+            false,
+        );
+        assert_eq!(
+            run.to_string(),
+            "<span class=\"whole\">001-</span>full_<wbr>page_<wbr>writes=<wbr>off,<wbr>fsync=<wbr>on-<span class=\"whole\">rep1</span>"
+        );
         let hash = cell(minijinja::Value::from("0123456789abcdef0123456789abcdef"), "", false);
         assert_eq!(hash.to_string(), "0123456789abcdef01234567<wbr>89abcdef");
+        let option = cell(minijinja::Value::from("with --no-sampling"), "", false);
+        assert_eq!(option.to_string(), "with <span class=\"whole\">--no-sampling</span>");
     }
 }

@@ -88,19 +88,27 @@ pub(super) fn cell(value: minijinja::Value, unit: &str, numeric: bool) -> miniji
     if numeric {
         return text.into();
     }
-    let parts: Vec<String> = text.split(' ').map(word).collect();
-    minijinja::Value::from_safe_string(parts.join(" "))
+    let words: Vec<String> = text.split_inclusive(' ').map(word).collect();
+    minijinja::Value::from_safe_string(words.concat())
 }
 
+/// A word with the space behind it. Behind a comma and the like a line may end also where spaces do not break it.
 fn word(word: &str) -> String {
+    if let Some(word) = word.strip_suffix(' ') {
+        let end = if word.ends_with(SEPARATORS) { "<wbr> " } else { " " };
+        return self::word(word) + end;
+    }
     match whole::holds_together(word) {
         true => whole::in_one(word, in_parts),
         false => in_parts(word),
     }
 }
 
+/// What the words of a name end with.
+const SEPARATORS: [char; 6] = ['=', '_', '-', '/', ',', '.'];
+
 fn in_parts(word: &str) -> String {
-    let parts = word.split_inclusive(['=', '_', '-', '/', ',', '.']).flat_map(pieces);
+    let parts = word.split_inclusive(SEPARATORS).flat_map(pieces);
     let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
     parts.join("<wbr>")
 }
@@ -152,6 +160,8 @@ mod tests {
         let hash = cell(minijinja::Value::from("0123456789abcdef0123456789abcdef"), "", false);
         assert_eq!(hash.to_string(), "0123456789abcdef01234567<wbr>89abcdef");
         let option = cell(minijinja::Value::from("with --no-sampling"), "", false);
+        let listed = cell(minijinja::Value::from("id = row, and more"), "", false);
+        assert_eq!(listed.to_string(), "id =<wbr> row,<wbr> and more");
         assert_eq!(option.to_string(), "with <span class=\"whole\">--no-sampling</span>");
     }
 }

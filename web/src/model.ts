@@ -295,7 +295,12 @@ spans: Array<Span>,
 /**
  * What happened: checkpoints, autovacuums, errors. Drawn in a lane of their own with a row per kind.
  */
-marks: Array<Mark>, };
+marks: Array<Mark>,
+/**
+ * The names that have the same colours and dashes in all figures of the document, in their order; empty: those
+ * of the lanes themselves.
+ */
+names: Array<string>, };
 
 /**
  * A panel of a timeline.
@@ -322,6 +327,11 @@ log: boolean,
  */
 stacked: boolean,
 /**
+ * The least and the greatest value of all lanes that are to be compared with this one, so that their axes are
+ * the same; `null` if there is no other.
+ */
+reach: [number, number] | null,
+/**
  * Its lines.
  */
 series: Array<Series>, };
@@ -334,6 +344,10 @@ export type Series = {
  * What it is called in the legend; unique in its lane.
  */
 name: string,
+/**
+ * What it tells.
+ */
+role: Role,
 /**
  * Where the first step begins, in seconds since the load began; before it, if only a part of the first step is of
  * the run.
@@ -355,6 +369,11 @@ min: Array<number | null>,
  * The greatest value in each step; empty where a step is a single value.
  */
 max: Array<number | null>, };
+
+/**
+ * What a series tells, and so how it is drawn.
+ */
+export type Role = "course" | "knowledge" | "level";
 
 /**
  * A stretch of time.
@@ -456,6 +475,10 @@ export type Percentiles = {
  * the same; `null` if there is no other.
  */
 reach: [number, number] | null,
+/**
+ * See [`Timeline::names`].
+ */
+names: Array<string>,
 /**
  * The curves.
  */

@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { draw } from "../src/charts/draw";
+import type { LineSeriesOption } from "../src/charts/echarts";
 import type { Frame } from "../src/charts/frame";
-import { THEMES } from "../src/charts/look";
+import { seriesLook, THEMES } from "../src/charts/look";
 import { nines } from "../src/charts/percentiles";
-import type { FigureData } from "../src/model";
+import { toSvg } from "../src/charts/picture";
+import type { FigureData, Lane } from "../src/model";
 import { BARS, HEAT_MAP, HOSTILE, MATRIX, PERCENTILES, series, SWEEP, TIMELINE } from "./samples";
 
 const FRAME: Frame = { width: 900, theme: THEMES.light, interactive: true };
@@ -79,8 +81,42 @@ test("a timeline tells all values of an instant with their units, and what was g
   );
 });
 
+test("a name looks the same in all panels of a timeline, and in all figures that share names", () => {
+  const lane = (id: string, ...names: string[]): Lane => ({ id, title: "", unit: "", log: false, stacked: false, reach: null, series: names.map((name) => series(name, [1])) });
+  const lanes = [lane("a", "on", "off"), lane("b", "off"), lane("c", "IO")];
+  const looks = (data: FigureData) =>
+    (draw(data, FRAME).option.series as LineSeriesOption[]).flatMap(({ type, name, lineStyle }) => (type === "line" && name ? [[name, lineStyle?.color, lineStyle?.type]] : []));
+  const [one, two, three] = [0, 1, 2].map((index) => {
+    const { color, dash } = seriesLook(THEMES.light, index);
+    return [color, dash];
+  });
+  const timeline = { ...TIMELINE, kind: "timeline" as const, lanes };
+  assert.deepEqual(looks(timeline), [["a/on", ...one!], ["a/off", ...two!], ["b/off", ...two!], ["c/IO", ...one!]]);
+  const names = ["third", "off", "on"];
+  assert.deepEqual(looks({ ...timeline, names }), [["a/on", ...three!], ["a/off", ...two!], ["b/off", ...two!], ["c/IO", ...one!]]);
+  const [, curve] = PERCENTILES.curves;
+  assert.deepEqual(looks({ kind: "percentiles", reach: null, names, curves: [{ ...curve!, baseline: true }] }), [["off", ...two!]]);
+  // Who looks like the second of several is named, though nobody is beside it.
+  assert.match(JSON.stringify(draw({ ...timeline, lanes: [lanes[1]!], names }, FRAME).option.legend), /b\/off/);
+});
+
+test("what is known at last is a point with its range and its figures, also if it was known at once", () => {
+  const known = series("change", [305.7], { role: "knowledge", first_s: 5, min: [242.5], max: [505.8] });
+  const level = series("no difference", [0, 0], { role: "level", step_s: 3 });
+  const lane: Lane = { id: "change", title: "Change", unit: "%", log: false, stacked: false, reach: null, series: [known, level] };
+  const data: FigureData = { kind: "timeline", ...TIMELINE, lanes: [lane], spans: [], marks: [] };
+  const svg = toSvg({ id: "x", title: "", caption: "", data, table: null }, 800, "light");
+  assert.match(svg, />305\.7 % \(242\.5 to 505\.8\)</);
+});
+
+test("panels that are compared have the same axis", () => {
+  const lane = (mean: number[]): Lane => ({ id: "a", title: "", unit: "TPS", log: false, stacked: false, reach: [10, 900], series: [series("x", mean)] });
+  const axes = [[900, 500], [10, 20]].map((mean) => draw({ kind: "timeline", ...TIMELINE, lanes: [lane(mean)] }, FRAME).option.yAxis as { max: number }[]);
+  assert.equal(axes[0]![0]!.max, axes[1]![0]!.max);
+});
+
 test("an axis of a stacked panel holds the sum, and one of a band its greatest value", () => {
-  const lane = { id: "a", title: "", unit: "", log: false, stacked: true, series: [series("x", [60]), series("y", [60])] };
+  const lane = { id: "a", title: "", unit: "", log: false, stacked: true, reach: null, series: [series("x", [60]), series("y", [60])] };
   const band = { ...lane, id: "b", stacked: false, series: [series("x", [5], { min: [1], max: [950] })] };
   const { option } = draw({ kind: "timeline", ...TIMELINE, lanes: [lane, band] }, FRAME);
   const [stacked, banded] = option.yAxis as { max: number }[];

@@ -6,12 +6,12 @@ import type { Change } from "../src/live/messages";
 import type { Figure, Series, Timeline } from "../src/model";
 
 function series(mean: (number | null)[], bounds = false): Series {
-  return { name: "update", first_s: 0, step_s: 1, mean, min: bounds ? [...mean] : [], max: bounds ? [...mean] : [] };
+  return { name: "update", role: "course", first_s: 0, step_s: 1, mean, min: bounds ? [...mean] : [], max: bounds ? [...mean] : [] };
 }
 
 function figure(id: string, lines: Series[]): Figure {
-  const lane = { id: "tps", title: "Throughput", unit: "TPS", log: false, stacked: false, series: lines };
-  const timeline: Timeline = { group: "001-rep1", start_s: 0, end_s: 3, lanes: [lane], spans: [], marks: [] };
+  const lane = { id: "tps", title: "Throughput", unit: "TPS", log: false, stacked: false, reach: null, series: lines };
+  const timeline: Timeline = { group: "001-rep1", start_s: 0, end_s: 3, lanes: [lane], spans: [], marks: [], names: [] };
   return { id, title: id, caption: "", data: { kind: "timeline", ...timeline }, table: null };
 }
 

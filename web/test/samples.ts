@@ -5,7 +5,7 @@ import type { Bars, FigureData, HeatMap, Matrix, MatrixCell, Percentiles, Series
 export const HOSTILE = "<img src=x onerror=alert(1)> {a|b} {c} & \"'";
 
 export function series(name: string, mean: (number | null)[], extra: Partial<Series> = {}): Series {
-  return { name, first_s: 0, step_s: 1, mean, min: [], max: [], ...extra };
+  return { name, role: "course", first_s: 0, step_s: 1, mean, min: [], max: [], ...extra };
 }
 
 export const TIMELINE: Timeline = {
@@ -19,13 +19,14 @@ export const TIMELINE: Timeline = {
       unit: "TPS",
       log: false,
       stacked: false,
+      reach: null,
       series: [
         series("update", [100, 120, null, 130, 90], { min: [90, 110, null, 120, 40], max: [110, 130, null, 140, 99] }),
         series(HOSTILE, [1, 2, 3, 4, 5]),
       ],
     },
-    { id: "p99", title: "Latency", unit: "µs", log: true, stacked: false, series: [series("update", [150, 0, 90_000, null, 210])] },
-    { id: "waits", title: "Waits", unit: "sessions", log: false, stacked: true, series: [series("IO", [1, 2, 3]), series("Lock", [4, 5, 6])] },
+    { id: "p99", title: "Latency", unit: "µs", log: true, stacked: false, reach: null, series: [series("update", [150, 0, 90_000, null, 210])] },
+    { id: "waits", title: "Waits", unit: "sessions", log: false, stacked: true, reach: null, series: [series("IO", [1, 2, 3]), series("Lock", [4, 5, 6])] },
   ],
   spans: [
     { kind: "warmup", start_s: -5, end_s: 0, label: "warm-up", weight: 100 },
@@ -36,6 +37,7 @@ export const TIMELINE: Timeline = {
     { kind: "timed_checkpoint", start_s: 1, end_s: 2.5, label: "checkpoint by time" },
     { kind: "errors", start_s: 4, end_s: null, label: HOSTILE },
   ],
+  names: [],
 };
 
 export const HEAT_MAP: HeatMap = {
@@ -54,6 +56,7 @@ export const HEAT_MAP: HeatMap = {
 
 export const PERCENTILES: Percentiles = {
   reach: null,
+  names: [],
   curves: [
     { name: HOSTILE, baseline: true, percentile: [50, 90, 99, 99.9], latency_us: [100, 200, 900, 8000] },
     { name: "off", baseline: false, percentile: [50, 90, 99], latency_us: [90, 180, 0] },
@@ -123,10 +126,10 @@ export const ALL: FigureData[] = [
 
 /** Figures without anything in them. */
 export const EMPTY: FigureData[] = [
-  { kind: "timeline", group: "", start_s: 0, end_s: 0, lanes: [], spans: [], marks: [] },
-  { kind: "timeline", ...TIMELINE, lanes: [{ id: "a", title: "", unit: "µs", log: true, stacked: false, series: [series("a", [null, 0])] }], marks: [] },
+  { kind: "timeline", group: "", start_s: 0, end_s: 0, lanes: [], spans: [], marks: [], names: [] },
+  { kind: "timeline", ...TIMELINE, lanes: [{ id: "a", title: "", unit: "µs", log: true, stacked: false, reach: null, series: [series("a", [null, 0])] }], marks: [] },
   { kind: "heat_map", group: "", start_s: 0, end_s: 0, first_s: 0, step_s: 1, bounds_us: [], counts: [] },
-  { kind: "percentiles", reach: null, curves: [] },
+  { kind: "percentiles", reach: null, names: [], curves: [] },
   { kind: "sweep", factor: "", log: true, panels: [] },
   { kind: "sweep", factor: "x", log: true, panels: [{ title: "", unit: "", log: true, reach: null, lines: [] }] },
   { kind: "bars", reach: null, asked: null, title: "", unit: "", categories: [], series: [] },

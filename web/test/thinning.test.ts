@@ -10,7 +10,7 @@ const STEPS = 1000;
 function lane(stacked: boolean): Lane {
   const a = Array.from({ length: STEPS }, (_, step) => (step === 500 ? 90 : 10));
   const b = Array.from({ length: STEPS }, (_, step) => (step === 777 ? 0 : 5));
-  return { id: "waits", title: "", unit: "", log: false, stacked, series: [series("a", a), series("b", b)] };
+  return { id: "waits", title: "", unit: "", log: false, stacked, reach: null, series: [series("a", a), series("b", b)] };
 }
 
 test("the least and the greatest sum of a stack survive, at the same step in all layers", () => {

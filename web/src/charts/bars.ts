@@ -26,6 +26,8 @@ const WIDEST_SPACE = 90;
 const NARROWEST = 360;
 /** Between the names of groups beneath them. */
 const NAME_SPACE = 10;
+/** The height of the values beneath upright bars. */
+const VALUE = 16;
 
 export function bars(data: Bars, frame: Frame): Drawing {
   const { theme } = frame;
@@ -36,12 +38,12 @@ export function bars(data: Bars, frame: Frame): Drawing {
     heading: withUnit(data.title, data.unit) + (data.asked === null ? "" : `, dashed: ${labelOf(data.asked, data.unit)} asked for`),
     legend: data.series.map(({ name }) => ({ series: name, name })),
     drawn: "areas",
-    labels: isUpright ? 8 : 0,
+    labels: 0,
     height: isUpright ? UPRIGHT_HEIGHT : data.categories.length * (data.series.length * THICKNESS + SPACE),
   };
   // Lying bars have their values at their ends, beyond the longest of them.
   const right = isUpright ? Math.max(RIGHT, frame.width - left - widest(data)) : widestLabel(data) + 12;
-  const layout = stack([panel], frame, { left, right }, isUpright ? 28 : 24);
+  const layout = stack([panel], frame, { left, right }, isUpright ? 28 + VALUE : 24);
   const scale = linearScale(extremes(data), data.unit, isUpright ? 6 : Math.max(3, Math.floor((frame.width - left - right) / 80)));
   const readout = barsReadout(data, theme);
 
@@ -50,11 +52,11 @@ export function bars(data: Bars, frame: Frame): Drawing {
     data: data.categories.map((category) => squeezed(category, SMALL, isUpright ? Infinity : left - 10)),
     axisLine: { show: true, lineStyle: { color: theme.axis } },
     axisTick: { show: false },
-    axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0 },
+    axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0, ...(isUpright ? { margin: VALUE + 8 } : {}) },
   };
   const values = valueAxis(0, scale, data.unit, false, theme);
   const room = isUpright ? (frame.width - left - right) / Math.max(1, data.categories.length) : data.series.length * THICKNESS + SPACE;
-  // A value has room above its bar.
+  // A value has room beneath its bar.
   const thickest = Math.max(THICKEST, widestLabel(data) + 2);
   const thickness = Math.min(thickest, (room * GROUP) / Math.max(1, data.series.length));
   const option: Option = {
@@ -117,7 +119,7 @@ function barSeries(series: BarSeries, index: number, thickness: number, theme: T
   };
 }
 
-/** The interval of each bar, and its value beyond it. */
+/** The interval of each bar, and its value: at the foot of an upright bar, where no whisker is taken for it. */
 function ends(series: BarSeries, index: number, data: Bars, thickness: number, isUpright: boolean, theme: Theme): CustomSeriesOption {
   return painter({ id: `ends-${index}`, panel: 0, z: 3, clip: false, name: series.name }, (panelArea) =>
     series.values.flatMap((value, category): Shape[] => {
@@ -130,7 +132,7 @@ function ends(series: BarSeries, index: number, data: Bars, thickness: number, i
       const at = (side: number, length: number) => (isUpright ? [middle + side, length] : [length, middle + side]);
       const beyond = along(Math.max(value, high ?? value, 0));
       const label = isUpright
-        ? text(middle, beyond - 4, labelOf(value, data.unit), theme.text, "center", "bottom", SMALL, "normal", theme.background)
+        ? text(middle, panelArea.y + panelArea.height + VALUE / 2 + 2, labelOf(value, data.unit), theme.text, "center")
         : text(beyond + 6, middle, labelOf(value, data.unit), theme.text, "left", "middle", SMALL, "normal", theme.background);
       if (low === null || high === null) return [label];
       const [from, to] = [along(low), along(high)];

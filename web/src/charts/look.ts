@@ -1,5 +1,6 @@
 // Colours, dash patterns and symbols. Nothing is told by colour alone: lines differ in dashes or symbols, areas and bars in patterns.
 
+import type { Role } from "../model";
 import type { BarSeriesOption } from "./echarts";
 
 type DecalObject = Exclude<NonNullable<NonNullable<BarSeriesOption["itemStyle"]>["decal"]>, "none">;
@@ -82,6 +83,12 @@ export function seriesLook(theme: Theme, index: number): { color: string; dash: 
     dash: cycle(DASHES, index),
     symbol: cycle(SYMBOLS, index),
   };
+}
+
+/** How a line over time is drawn: levels that others are judged by are no rivals of these. */
+export function timelineLook(theme: Theme, index: number, role: Role): { color: string; dash: "solid" | number[]; width: number } {
+  const { color, dash } = seriesLook(theme, index);
+  return role === "level" ? { color: theme.muted, dash, width: 1 } : { color, dash, width: 1.5 };
 }
 
 /** The pattern over the areas or bars of the series with a number from 0, for `itemStyle`; the first is plain. */

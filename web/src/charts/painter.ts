@@ -64,7 +64,7 @@ export type Tile = readonly [number, number, number, number];
 interface RingShape {
   type: "circle";
   shape: { cx: number; cy: number; r: number };
-  style: { fill: "none"; stroke: string; lineWidth: number };
+  style: { fill: string; stroke: string; lineWidth: number };
 }
 
 interface TextShape {
@@ -103,6 +103,11 @@ export function tiles(all: Tile[], fill: string): TilesShape {
 
 export function ring(cx: number, cy: number, r: number, stroke: string): RingShape {
   return { type: "circle", shape: { cx, cy, r }, style: { fill: "none", stroke, lineWidth: 2 } };
+}
+
+/** A filled circle. */
+export function dot(cx: number, cy: number, r: number, fill: string): RingShape {
+  return { type: "circle", shape: { cx, cy, r }, style: { fill, stroke: "none", lineWidth: 0 } };
 }
 
 export function text(

@@ -11,6 +11,8 @@ export interface Panel {
   heading: string;
   /** The names of series in its legend; a single one needs none. */
   legend: LegendEntry[];
+  /** Whether a single one is named all the same, because others have their lines elsewhere. */
+  isOneOfMany?: boolean;
   /** What its series are, and so what the legend shows of them: dashes, dashes and symbols, or patterns. */
   drawn: "lines" | "points" | "areas";
   /** Room between the heading and the panel for labels, in pixels. */
@@ -51,7 +53,7 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
   const head = figureTitle(frame);
   // What the figure is called need not be said again.
   panels = panels.map((panel) => (panel.heading === frame.title ? { ...panel, heading: "" } : panel));
-  const legends = panels.map((panel) => legendRows(panel.legend, frame.width));
+  const legends = panels.map((panel) => legendRows(panel, frame.width));
   const around = panels.map((panel, index) => {
     const beside = besideHeading(panel, legends[index]!, frame.width);
     return (panel.heading === "" ? 0 : HEADING) + (beside ? 0 : legends[index]!.length * LEGEND_ROW) + panel.labels;
@@ -133,8 +135,8 @@ function legend(entries: LegendEntry[], drawn: Panel["drawn"], top: number, left
 }
 
 /** The entries of a legend in rows that fit. */
-function legendRows(entries: LegendEntry[], width: number): LegendEntry[][] {
-  if (entries.length < 2) return [];
+function legendRows({ legend: entries, isOneOfMany = false }: Panel, width: number): LegendEntry[][] {
+  if (entries.length < (isOneOfMany ? 1 : 2)) return [];
   const rows: LegendEntry[][] = [[]];
   let used = 0;
   for (const entry of entries) {

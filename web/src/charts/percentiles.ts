@@ -20,8 +20,9 @@ const TICKS = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999, 99.99999];
 
 export function percentiles(data: Percentiles, frame: Frame): Drawing {
   const { theme } = frame;
+  const places = looksOf(data);
   const names = data.curves.map((curve) => ({ series: curve.name, name: curve.baseline ? `${curve.name} (baseline)` : curve.name }));
-  const panel: Panel = { heading: withUnit("Latency", "", true), legend: names, drawn: "lines", labels: 0, height: HEIGHT };
+  const panel: Panel = { heading: withUnit("Latency", "", true), legend: names, isOneOfMany: data.names.length > 1, drawn: "lines", labels: 0, height: HEIGHT };
   const layout = stack([panel], frame, { left: LEFT, right: RIGHT }, BELOW);
   const end = Math.max(1, ...data.curves.flatMap((curve) => curve.percentile.map(nines)));
   const latencies = [...(data.reach ?? []), ...data.curves.flatMap((curve) => curve.latency_us)];
@@ -33,7 +34,7 @@ export function percentiles(data: Percentiles, frame: Frame): Drawing {
     grid: layout.grids,
     xAxis: [ninesAxis(end, frame)],
     yAxis: [valueAxis(0, logScale(latencies, "µs", 9), "µs", true, theme)],
-    series: data.curves.map((curve, index) => curveSeries(curve, index, theme)),
+    series: data.curves.map((curve, index) => curveSeries(curve, places[index]!, theme)),
     ...tooltip(frame, "axis", readout),
   };
   return { option, height: layout.height, readout };
@@ -77,6 +78,12 @@ function ninesAxis(end: number, frame: Frame): Axis {
   };
 }
 
+/** The number of the look of each curve. */
+function looksOf({ curves, names }: Percentiles): number[] {
+  const all = [...new Set([...names, ...curves.map(({ name }) => name)])];
+  return curves.map(({ name }) => all.indexOf(name));
+}
+
 function curveSeries(curve: Curve, index: number, theme: Theme): LineSeriesOption {
   const { color, dash } = seriesLook(theme, index);
   return {
@@ -88,12 +95,13 @@ function curveSeries(curve: Curve, index: number, theme: Theme): LineSeriesOptio
     }),
     symbol: "none",
     color,
-    lineStyle: curve.baseline ? { color, width: 3, type: [8, 4] } : { color, width: 1.75, type: index === 0 ? "solid" : dash },
+    lineStyle: { color, width: curve.baseline ? 3 : 1.75, type: dash },
     emphasis: { disabled: true },
   };
 }
 
 function percentileReadout(data: Percentiles, theme: Theme): Readout {
+  const places = looksOf(data);
   return ({ axisValue }) => {
     const place = Number(axisValue);
     if (!Number.isFinite(place)) return undefined;
@@ -102,7 +110,7 @@ function percentileReadout(data: Percentiles, theme: Theme): Readout {
       const latency = curve.latency_us[at];
       return latency === undefined
         ? []
-        : [{ name: curve.name, value: quantity(latency, "µs"), color: seriesLook(theme, index).color }];
+        : [{ name: curve.name, value: quantity(latency, "µs"), color: seriesLook(theme, places[index]!).color }];
     });
     return { heading: `${Number(percentileAt(place).toPrecision(Math.max(3, Math.ceil(place) + 2)))} %`, lines };
   };

@@ -2,11 +2,13 @@
 
 import type { Lane, Series, Timeline } from "../model";
 import { gutter, RIGHT, TIME_BELOW, timeAxis, valueAxis } from "./axes";
+import { conclusions } from "./conclusions";
 import { band, checkpoints, eventRows, events, shades, spanLabels, LABEL_ROW, type EventRow } from "./timemarks";
 import type { LineSeriesOption, Option, SeriesOption, Axis } from "./echarts";
 import type { Drawing, Frame } from "./frame";
 import { SLIDER, timeZoom, tooltip } from "./interaction";
-import { FONT, pattern, seriesLook, SMALL, type Theme } from "./look";
+import { FONT, pattern, SMALL, timelineLook, type Theme } from "./look";
+import { sharedNames } from "./names";
 import { stack, withUnit, type Panel } from "./panels";
 import { thinned } from "./thinning";
 import { timelineReadout } from "./timereadout";
@@ -20,9 +22,11 @@ export function timeline(data: Timeline, frame: Frame): Drawing {
   const { theme } = frame;
   const rows = eventRows(data.marks);
   const labelRows = Math.min(2, data.spans.filter((span) => span.label !== "").length);
+  const names = sharedNames(data);
   const panels = data.lanes.map((lane, index): Panel => ({
     heading: withUnit(lane.title, lane.unit, lane.log),
     legend: lane.series.map((series) => ({ series: seriesName(lane, series), name: series.name })),
+    isOneOfMany: names[index]!.length > 1,
     drawn: lane.stacked ? "areas" : "lines",
     labels: index === 0 ? labelRows * LABEL_ROW : 0,
     height: index === 0 ? FIRST_LANE : LANE,
@@ -48,7 +52,8 @@ export function timeline(data: Timeline, frame: Frame): Drawing {
     series: [
       // Behind lines, but before areas, which would hide them.
       ...panels.map((_, index) => shades(index, data.spans, data.lanes[index]?.stacked ? 3 : 0, theme)),
-      ...data.lanes.flatMap((lane, index) => laneSeries(frame.interactive ? lane : thinned(lane, frame.width), index, theme)),
+      ...data.lanes.flatMap((lane, index) => laneSeries(frame.interactive ? lane : thinned(lane, frame.width), index, names[index]!, theme)),
+      ...data.lanes.map((lane, index) => conclusions(index, lane, names[index]!, theme)),
       ...data.lanes.map((_, index) => checkpoints(index, data.marks, theme)),
       ...(data.lanes.length > 0 && labelRows > 0 ? [spanLabels(data.spans, labelRows, theme)] : []),
       ...(rows.length > 0 ? events(data.lanes.length, rows, theme) : []),
@@ -79,6 +84,7 @@ function laneAxis(lane: Lane, index: number, theme: Theme): Axis {
 }
 
 function* laneExtremes(lane: Lane): Generator<number> {
+  yield* lane.reach ?? [];
   if (lane.stacked) {
     const totals = new Map<number, number>();
     for (const series of lane.series) {
@@ -100,9 +106,10 @@ function* laneExtremes(lane: Lane): Generator<number> {
  * Where a pixel holds many points, ECharts draws the least and the greatest of them (`sampling: "minmax"`). Not of stacked areas, whose layers would
  * take their points from different times; and not of series with gaps, beside which it may lose some. Those have all their points drawn.
  */
-function laneSeries(lane: Lane, panel: number, theme: Theme): SeriesOption[] {
-  return lane.series.flatMap((series, index) => {
-    const { color, dash } = seriesLook(theme, index);
+function laneSeries(lane: Lane, panel: number, names: string[], theme: Theme): SeriesOption[] {
+  return lane.series.flatMap((series) => {
+    const place = names.indexOf(series.name);
+    const { color, dash, width } = timelineLook(theme, place, series.role);
     const name = seriesName(lane, series);
     const line: LineSeriesOption = {
       type: "line",
@@ -116,9 +123,9 @@ function laneSeries(lane: Lane, panel: number, theme: Theme): SeriesOption[] {
       connectNulls: false,
       animation: false,
       color,
-      lineStyle: { color, width: lane.stacked ? 0.5 : 1.5, type: lane.stacked ? "solid" : dash },
+      lineStyle: { color, width: lane.stacked ? 0.5 : width, type: lane.stacked ? "solid" : dash },
       emphasis: { disabled: true },
-      ...(lane.stacked ? { stack: lane.id, areaStyle: { color, opacity: 0.85 }, itemStyle: { color, ...pattern(theme, index) } } : {}),
+      ...(lane.stacked ? { stack: lane.id, areaStyle: { color, opacity: 0.85 }, itemStyle: { color, ...pattern(theme, place) } } : {}),
       ...(lane.stacked || series.mean.includes(null) ? {} : { sampling: "minmax" }),
     };
     const drawn: SeriesOption[] = [line];

@@ -17,6 +17,9 @@ const CHECKPOINT_ROOM = 12;
 export function band(panel: number, name: string, series: Series, log: boolean, color: string): CustomSeriesOption {
   return painter({ id: `${name}/band`, panel, z: 1, clip: true, name }, (panelArea) =>
     stretches(series, panelArea, log).map((steps) => {
+      // A single step has a range, but no width.
+      const [only] = steps;
+      if (steps.length === 1 && only) return line([[only.x, panelArea.atY(only.min)], [only.x, panelArea.atY(only.max)]], color, 1.5);
       const low = steps.map(({ x, min }) => [x, panelArea.atY(min)]);
       const high = steps.map(({ x, max }) => [x, panelArea.atY(max)]);
       return area([...low, ...high.reverse()], color, 0.22);

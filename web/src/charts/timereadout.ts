@@ -1,7 +1,8 @@
 // What is told of an instant of a timeline: all values, and what was going on.
 
 import type { Lane, Series, Timeline } from "../model";
-import { seriesLook, type Theme } from "./look";
+import { timelineLook, type Theme } from "./look";
+import { sharedNames } from "./names";
 import type { Line, Readout } from "./readout";
 import { eventRows } from "./timemarks";
 import { clock, quantity } from "./units";
@@ -11,13 +12,14 @@ const MOST_EVENTS = 6;
 
 export function timelineReadout(data: Timeline, theme: Theme): Readout {
   const kinds = eventRows(data.marks);
+  const names = sharedNames(data);
   // An instant event counts as going on for as long as the finest step.
   const step_s = Math.min(...data.lanes.flatMap((lane) => lane.series.map((series) => series.step_s)), Infinity);
   const around_s = Number.isFinite(step_s) ? step_s : 1;
   return ({ axisValue }) => {
     const time_s = Number(axisValue) / 1000;
     if (!Number.isFinite(time_s)) return undefined;
-    const lines: Line[] = data.lanes.flatMap((lane) => laneLines(lane, time_s, theme));
+    const lines: Line[] = data.lanes.flatMap((lane, index) => laneLines(lane, names[index]!, time_s, theme));
     for (const span of data.spans) {
       if (span.start_s <= time_s && time_s < span.end_s) lines.push({ name: span.label === "" ? span.kind : span.label });
     }
@@ -32,10 +34,10 @@ export function timelineReadout(data: Timeline, theme: Theme): Readout {
   };
 }
 
-function laneLines(lane: Lane, time_s: number, theme: Theme): Line[] {
-  const values = lane.series.flatMap((series, index): Line[] => {
+function laneLines(lane: Lane, names: string[], time_s: number, theme: Theme): Line[] {
+  const values = lane.series.flatMap((series): Line[] => {
     const value = valueAt(series, time_s, lane.unit);
-    return value === undefined ? [] : [{ name: series.name, value, color: seriesLook(theme, index).color }];
+    return value === undefined ? [] : [{ name: series.name, value, color: timelineLook(theme, names.indexOf(series.name), series.role).color }];
   });
   return values.length === 0 ? [] : [{ name: lane.title }, ...values];
 }

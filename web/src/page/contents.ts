@@ -8,7 +8,8 @@ export function markRead(): void {
   }
   const inSight = new Set<Element>();
   const mark = () => {
-    const [read] = [...links.keys()].filter((chapter) => inSight.has(chapter));
+    const chapters = [...links.keys()];
+    const read = chapters.find((chapter) => inSight.has(chapter)) ?? chapters.slice(0, 1).find(isAhead);
     if (read === undefined) return;
     for (const [chapter, link] of links) {
       if (chapter !== read) link.removeAttribute("aria-current");
@@ -30,6 +31,14 @@ export function markRead(): void {
     { rootMargin: "-48px 0px -66% 0px" },
   );
   for (const chapter of links.keys()) sight.observe(chapter);
+  // Back at the begin of the page nothing else may come into sight.
+  const head = document.querySelector("header.report");
+  if (head !== null) sight.observe(head);
+}
+
+/** Whether a chapter is still to come: at the begin of a page none is in sight, and the first one is next. */
+function isAhead(chapter: Element): boolean {
+  return chapter.getBoundingClientRect().top > 0;
 }
 
 /** Scrolls the contents alone: scrolling the page would take it away from its reader. */

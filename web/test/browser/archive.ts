@@ -57,6 +57,16 @@ for (const width of [375, 1400]) {
     visit(`${server.address}/`, async ({ page }) => fits(page), { viewport: { width, height: 800 } }));
 }
 
+test("on a phone the throughput of a campaign is in sight", () =>
+  visit(
+    `${server.address}/`,
+    async ({ page }) => {
+      const heading = await page.locator("table.list th", { hasText: "TPS" }).boundingBox();
+      assert.ok(heading !== null && heading.x + heading.width <= 400, `it is at ${JSON.stringify(heading)}`);
+    },
+    { viewport: { width: 400, height: 800 } },
+  ));
+
 async function fits(page: Page): Promise<void> {
   const [needed, has] = await page.evaluate(() => [document.scrollingElement?.scrollWidth ?? 0, innerWidth]);
   assert.ok(needed <= has, `the page is ${needed} pixels wide on a screen of ${has}`);

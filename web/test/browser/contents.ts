@@ -22,6 +22,14 @@ for (const width of [400, 1280]) {
           const box = await marked.boundingBox();
           assert.ok(box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width + 1 && box.y < 900, `the link of ${hash} is out of sight`);
         }
+        // From the end back to the begin, where no chapter may be in sight yet.
+        await page.keyboard.press("End");
+        await page.waitForFunction(() => scrollY > 0);
+        await page.keyboard.press("Home");
+        const first = page.locator(`nav.toc a[href="${order[0]}"][aria-current]`);
+        await first.waitFor({ timeout: 5_000 });
+        const box = await first.boundingBox();
+        assert.ok(box !== null && box.x >= 0 && box.x + box.width <= width + 1, "the first link is out of sight");
       },
       { viewport: { width, height: 900 } },
     ));

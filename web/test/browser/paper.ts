@@ -17,9 +17,10 @@ test("paper has everything, and nothing to be clicked", () =>
       undrawn: [...document.querySelectorAll(".plot")].filter((plot) => plot.querySelector("svg") === null).length,
       figures: document.querySelectorAll(".plot").length,
       warnings: [...document.querySelectorAll(".warnings")].every((warnings) => warnings.checkVisibility()),
+      cut: [...document.querySelectorAll("header .mind a")].filter((line) => line.scrollWidth > line.clientWidth).length,
     }));
     const figures = figuresIn(report).size;
-    assert.deepEqual(state, { folded: 0, buttons: 0, undrawn: 0, figures, warnings: true });
+    assert.deepEqual(state, { folded: 0, buttons: 0, undrawn: 0, figures, warnings: true, cut: 0 });
     await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
 
     await page.emulateMedia({ media: null });

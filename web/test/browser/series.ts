@@ -70,6 +70,30 @@ for (const width of [375, 1400]) {
     ));
 }
 
+test("a phone shows the figures of the first database beside what they are of", () =>
+  visit(
+    addressOf(report),
+    async ({ page }) => {
+      const row = page.locator("table.series tbody tr", { hasText: "Fast" });
+      const tps = await row.locator("td[data-measure='0']").first().boundingBox();
+      assert.ok(tps !== null && tps.x + tps.width <= 400, "the throughput is out of sight");
+      await page.locator(".table-box").evaluate((box) => box.scrollTo({ left: 1000 }));
+      const name = await row.locator("th").boundingBox();
+      assert.ok(name !== null && name.x >= 0, "what the figures are of has scrolled away");
+    },
+    { viewport: { width: 400, height: 800 } },
+  ));
+
+test("cautions begin with the gravest, and paper has all of them", () =>
+  visit(addressOf(report), async ({ page }) => {
+    const summary = page.locator("section.part summary").first();
+    assert.match(await summary.innerText(), /^\d+ cautions?(; the gravest)?: \S/);
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("details:not([open])").count(), 0);
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("details[open]").count(), 0);
+  }));
+
 test("without a script all is there", () =>
   visit(
     addressOf(report),

@@ -265,6 +265,7 @@ impl Annotations {
             lanes,
             spans: self.phases.iter().chain(&self.dips).cloned().collect(),
             marks: self.marks(),
+            names: Vec::new(),
         }
     }
 }

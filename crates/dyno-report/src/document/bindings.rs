@@ -30,7 +30,7 @@ fn declarations() -> String {
     }
     declare! {
         Document Detail Headline Caution Gravity Definition Section Part Block Table Column Value
-        Figure FigureData Timeline Lane Series Span SpanKind Mark MarkKind HeatMap
+        Figure FigureData Timeline Lane Series Role Span SpanKind Mark MarkKind HeatMap
         Percentiles Curve Sweep SweepPanel SweepLine SweepPoint Bars BarSeries Matrix MatrixCell
     }
     // ts-rs puts a space at the end of some lines.

@@ -1,10 +1,11 @@
 //! The sections about all runs of one or several campaigns together.
 
-use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves, with_the_same_axis};
+use super::axes;
+use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
-use super::model::{Block, Figure, FigureData, Headline, Lane, Section, Series, Table};
+use super::model::{Block, Figure, FigureData, Headline, Lane, Section, Series, Table, Timeline};
 use super::parts::{figure, in_answer, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{number, text, value, words};
@@ -390,7 +391,12 @@ impl<'a> Together<'a> {
                     .flatten()
             });
         let mut figures: Vec<Figure> = figures.collect();
-        with_the_same_axis(&mut figures);
+        axes::of_percentiles(&mut figures);
+        for figure in &mut figures {
+            if let FigureData::Percentiles(percentiles) = &mut figure.data {
+                percentiles.names = self.names();
+            }
+        }
         figures.into_iter().map(Block::Figure).collect()
     }
 
@@ -405,6 +411,14 @@ impl<'a> Together<'a> {
             Some(Way::AtOnce) => "all had their load at the same time",
             Some(Way::ByRuns { .. }) | None => "the runs were made one after the other",
         }
+    }
+
+    /// What tells the cells apart of which there is a complete run.
+    fn names(&self) -> Vec<String> {
+        let complete = self.recorded.iter();
+        let complete = complete.filter(|(_, recorded)| recorded.run.state == RunState::Complete);
+        let names: IndexSet<String> = complete.map(|(levels, _)| self.name_of_levels(levels)).collect();
+        names.into_iter().collect()
     }
 
     /// The throughput of the first complete run of each cell in one chart, if they are few.
@@ -472,7 +486,10 @@ impl<'a> Together<'a> {
                     "Times count from the start of each load, warm-up included; {}.",
                     self.order()
                 ),
-                data: FigureData::Timeline(annotations.timeline(lanes)),
+                data: FigureData::Timeline(Timeline {
+                    names: self.names(),
+                    ..annotations.timeline(lanes)
+                }),
                 table: Some(table),
             })
         })

@@ -216,12 +216,12 @@ fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], sh
                 id: "tps".to_owned(),
                 title: "Throughput".to_owned(),
                 unit: "TPS".to_owned(),
-                log: false,
-                stacked: false,
                 series: both().map(|(side, steps)| steps.series(side.name.clone())).collect(),
+                ..Lane::default()
             }],
             spans: Some(warm_up).filter(|_| warm_up_s > 0.0).into_iter().collect(),
             marks: Vec::new(),
+            names: both().map(|(side, _)| side.name.clone()).collect(),
         }),
         table: Some(table),
     })
@@ -242,5 +242,9 @@ fn percentiles(id: &str, subject: &str, workload: &WorkloadComparison, sides: &[
     let curves = sides.iter().zip(&counts).enumerate();
     let curves = curves.map(|(position, (side, runs))| (side.name.clone(), position == 0, runs.iter().collect()));
     let note = format!("{OVER_RUNS} {note}");
-    percentile_curves(&format!("{id}-percentiles"), subject, &note, curves)
+    let mut figure = percentile_curves(&format!("{id}-percentiles"), subject, &note, curves)?;
+    if let FigureData::Percentiles(percentiles) = &mut figure.data {
+        percentiles.names = sides.iter().map(|side| side.name.clone()).collect();
+    }
+    Some(figure)
 }

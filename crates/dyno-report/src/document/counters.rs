@@ -226,9 +226,9 @@ impl Counters {
             id: panel.id.to_owned(),
             title: panel.title.clone(),
             unit: panel.unit.clone(),
-            log: false,
             stacked: panel.stacked,
             series: lines.iter().map(|line| line.steps.series(line.name.as_str())).collect(),
+            ..Lane::default()
         });
         let lanes: Vec<Lane> = lanes.collect();
         let words = known.iter().filter_map(|(panel, lines)| {

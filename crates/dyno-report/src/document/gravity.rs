@@ -4,7 +4,7 @@ use super::model::Gravity;
 use dyno_archive::summary::Warning;
 
 /// How much `warning` matters.
-pub(super) fn gravity_of(warning: &Warning) -> Gravity {
+pub(crate) fn gravity_of(warning: &Warning) -> Gravity {
     use Warning::*;
     match warning {
         EndedEarly { .. }

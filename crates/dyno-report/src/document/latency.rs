@@ -105,8 +105,8 @@ impl Latency {
                 },
                 unit: "µs".to_owned(),
                 log: true,
-                stacked: false,
                 series: workload.lines.series(),
+                ..Lane::default()
             })
             .collect();
         let (_, first) = present.first()?;
@@ -387,31 +387,11 @@ pub(super) fn percentile_curves<'a>(
                 .collect(),
             rows,
         }),
-        data: FigureData::Percentiles(Percentiles { curves, reach: None }),
+        data: FigureData::Percentiles(Percentiles {
+            curves,
+            ..Percentiles::default()
+        }),
     })
-}
-
-/// Has several figures of percentiles the same axis, so that they can be compared.
-pub(super) fn with_the_same_axis(figures: &mut [Figure]) {
-    if figures.len() < 2 {
-        return;
-    }
-    let mut drawn: Vec<&mut Percentiles> = figures
-        .iter_mut()
-        .filter_map(|figure| match &mut figure.data {
-            FigureData::Percentiles(percentiles) => Some(percentiles),
-            _ => None,
-        })
-        .collect();
-    let latencies = drawn
-        .iter()
-        .flat_map(|one| &one.curves)
-        .flat_map(|curve| &curve.latency_us);
-    // Zero has no place on a logarithmic axis.
-    let known = latencies.copied().filter(|us| *us > 0.0);
-    let reach = known.map(|us| [us, us]);
-    let reach = reach.reduce(|[low, high], [us, _]| [low.min(us), high.max(us)]);
-    drawn.iter_mut().for_each(|one| one.reach = reach);
 }
 
 /// What the runs of a cell say together of these percentages, as [`over_runs`] and its like for a maximum do; `None`

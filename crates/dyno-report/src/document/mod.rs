@@ -7,6 +7,7 @@
 
 mod annotations;
 mod around;
+mod axes;
 mod bars;
 #[cfg(test)]
 mod bindings;
@@ -20,7 +21,7 @@ mod counters;
 mod culprit;
 mod definitions;
 mod environment;
-mod gravity;
+pub(crate) mod gravity;
 mod happened;
 mod headline;
 mod heat;
@@ -281,6 +282,7 @@ fn together(pools: &[Pool<'_>], baseline: Option<usize>, detail: Detail) -> Docu
         }
     };
     each.sections = recorded.iter().enumerate().map(section_of).collect();
+    axes::of_runs(&mut each.sections);
     each.blocks.extend(left_out(others.len()));
     document
         .sections

@@ -283,6 +283,10 @@ pub struct Timeline {
     pub spans: Vec<Span>,
     /// What happened: checkpoints, autovacuums, errors. Drawn in a lane of their own with a row per kind.
     pub marks: Vec<Mark>,
+    /// The names that have the same colours and dashes in all figures of the document, in their order; empty: those
+    /// of the lanes themselves.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 /// A panel of a timeline.
@@ -299,6 +303,10 @@ pub struct Lane {
     pub log: bool,
     /// Whether its series are stacked.
     pub stacked: bool,
+    /// The least and the greatest value of all lanes that are to be compared with this one, so that their axes are
+    /// the same; `null` if there is no other.
+    #[serde(default)]
+    pub reach: Option<[f64; 2]>,
     /// Its lines.
     pub series: Vec<Series>,
 }
@@ -309,6 +317,9 @@ pub struct Lane {
 pub struct Series {
     /// What it is called in the legend; unique in its lane.
     pub name: String,
+    /// What it tells.
+    #[serde(default)]
+    pub role: Role,
     /// Where the first step begins, in seconds since the load began; before it, if only a part of the first step is of
     /// the run.
     pub first_s: f64,
@@ -320,6 +331,20 @@ pub struct Series {
     pub min: Vec<Option<f64>>,
     /// The greatest value in each step; empty where a step is a single value.
     pub max: Vec<Option<f64>>,
+}
+
+/// What a series tells, and so how it is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// How something was at each time.
+    #[default]
+    Course,
+    /// What was known at each time: its last value, with its range, is what it led to, and is written beside it.
+    Knowledge,
+    /// A level that others are judged by.
+    Level,
 }
 
 /// A stretch of time.
@@ -416,6 +441,9 @@ pub struct Percentiles {
     /// the same; `null` if there is no other.
     #[serde(default)]
     pub reach: Option<[f64; 2]>,
+    /// See [`Timeline::names`].
+    #[serde(default)]
+    pub names: Vec<String>,
     /// The curves.
     pub curves: Vec<Curve>,
 }

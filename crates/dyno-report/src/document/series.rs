@@ -353,6 +353,7 @@ impl Steps {
             mean: steps.iter().map(|step| step.mean().map(significant)).collect(),
             min: if gathered { values(|step| step.min) } else { Vec::new() },
             max: if gathered { values(|step| step.max) } else { Vec::new() },
+            ..Series::default()
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The part of a report that says what variants measured in turn say about each other.
 
-use super::model::{Figure, FigureData, Lane, Mark, MarkKind, Section, Series, Span, SpanKind, Table, Timeline, Value};
+use super::axes;
+use super::model::{
+    Figure, FigureData, Lane, Mark, MarkKind, Role, Section, Series, Span, SpanKind, Table, Timeline, Value,
+};
 use super::parts::{figure, in_answer, paragraph, section, table};
 use super::series::significant;
 use super::table::{interval_end, percent_change, text, words};
@@ -48,11 +51,13 @@ pub(super) fn section_of(versus: &Versus, campaign: &Campaign) -> Section {
         figure(course).into_iter().chain(table(ratios(one, &names)))
     });
     let several = (!versus.further.is_empty()).then(|| paragraph(SEVERAL));
+    let mut each: Vec<_> = each.collect();
+    axes::of_lanes(each.iter_mut());
     let notes = versus.notes.iter().map(paragraph);
     let how = std::iter::once(paragraph(how(campaign))).chain(several);
     Section {
         sections: vec![section("versus-how", "How it was measured", how.collect())],
-        ..in_answer(section("versus", "Verdict", each.chain(notes).collect()))
+        ..in_answer(section("versus", "Verdict", each.into_iter().chain(notes).collect()))
     }
 }
 
@@ -110,6 +115,7 @@ fn course(versus: &Versus, blocks: &[&Block], [baseline, candidate]: [&str; 2], 
         ..Series::default()
     };
     let estimate = Series {
+        role: Role::Knowledge,
         min: of(|known| known.low),
         max: of(|known| known.high),
         ..line(
@@ -119,7 +125,10 @@ fn course(versus: &Versus, blocks: &[&Block], [baseline, candidate]: [&str; 2], 
             of(|known| known.ratio),
         )
     };
-    let level = |name: String, ratio: f64| line(name, begin_s, end_s - begin_s, vec![Some(change(ratio)); 2]);
+    let level = |name: String, ratio: f64| Series {
+        role: Role::Level,
+        ..line(name, begin_s, end_s - begin_s, vec![Some(change(ratio)); 2])
+    };
     let matters = [1.0 - versus.detect, 1.0 / (1.0 - versus.detect)];
     let matters = matters.map(|ratio| level(format!("{} %", signed(ratio)), ratio));
     let matters = matters.into_iter().filter(|_| versus.detect > 0.0);
@@ -163,6 +172,7 @@ fn course(versus: &Versus, blocks: &[&Block], [baseline, candidate]: [&str; 2], 
                 .filter(|block| !block.idle_busy.is_empty())
                 .map(|block| disturbed(block))
                 .collect(),
+            names: Vec::new(),
         }),
     })
 }

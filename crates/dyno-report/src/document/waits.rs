@@ -132,12 +132,12 @@ impl Waits {
             id: "waits".to_owned(),
             title: "Sessions by wait".to_owned(),
             unit: "sessions".to_owned(),
-            log: false,
             stacked: true,
             series: classes
                 .iter()
                 .map(|(class, steps)| steps.series(class.as_str()))
                 .collect(),
+            ..Lane::default()
         };
         let columns = classes
             .iter()

@@ -5,6 +5,7 @@
 //! script runs, known by its hash, and nothing is fetched from anywhere.
 
 mod view;
+pub(crate) mod whole;
 
 use crate::document::model::Document;
 use crate::figures::counted;
@@ -70,6 +71,7 @@ pub fn page(document: &Document) -> Result<String, HtmlError> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_filter("cell", view::cell);
+    environment.add_filter("whole", whole::whole);
     environment.add_template("report.html", include_str!("report.html"))?;
     let (document, figures) = view::split(document);
     let cautions = document.warnings.len() as u64;

@@ -1,5 +1,6 @@
 //! What the template sees: the document without the data of its figures, which the page carries apart.
 
+use super::whole;
 use crate::document::model::{
     Bars, Block, Document, Figure, FigureData, HeatMap, Matrix, Percentiles, Section, Sweep, Timeline,
 };
@@ -87,15 +88,35 @@ pub(super) fn cell(value: minijinja::Value, unit: &str, numeric: bool) -> miniji
     if numeric {
         return text.into();
     }
-    let parts = text.split_inclusive(['=', '_', '-', '/', ',', '.']).flat_map(pieces);
-    let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
-    minijinja::Value::from_safe_string(parts.join("<wbr>"))
+    let words: Vec<String> = text.split_inclusive(' ').map(word).collect();
+    minijinja::Value::from_safe_string(words.concat())
 }
 
-/// A text as it is, or in pieces if it has no word that ends: a hash, for example.
+/// A word with the space behind it. Behind a comma and the like a line may end also where spaces do not break it.
+fn word(word: &str) -> String {
+    if let Some(word) = word.strip_suffix(' ') {
+        let end = if word.ends_with(SEPARATORS) { "<wbr> " } else { " " };
+        return self::word(word) + end;
+    }
+    match whole::holds_together(word) {
+        true => whole::in_one(word, in_parts),
+        false => in_parts(word),
+    }
+}
+
+/// What the words of a name end with.
+const SEPARATORS: [char; 6] = ['=', '_', '-', '/', ',', '.'];
+
+fn in_parts(word: &str) -> String {
+    let parts = word.split_inclusive(SEPARATORS).flat_map(pieces);
+    let parts: Vec<String> = parts.map(|part| HtmlEscape(part).to_string()).collect();
+    parts.join("<wbr>")
+}
+
+/// A part of a word as it is, or in pieces if it does not end: a hash, for example.
 fn pieces(text: &str) -> Vec<&str> {
     const LONGEST_WORD: usize = 24;
-    if text.split(' ').all(|word| word.len() <= LONGEST_WORD) || !text.is_ascii() {
+    if text.len() <= LONGEST_WORD || !text.is_ascii() {
         return vec![text];
     }
     let ends = (0..text.len()).step_by(LONGEST_WORD);
@@ -124,10 +145,23 @@ mod tests {
 
     #[test]
     fn names_may_be_broken_between_their_words() {
-        let name = cell(minijinja::Value::from("001-full_page=<on>"), "", false);
+        let name = cell(minijinja::Value::from("full_page=<on>"), "", false);
         assert!(name.is_safe());
-        assert_eq!(name.to_string(), "001-<wbr>full_<wbr>page=<wbr>&lt;on&gt;");
+        assert_eq!(name.to_string(), "full_<wbr>page=<wbr>&lt;on&gt;");
+        let run = cell(
+            minijinja::Value::from("001-full_page_writes=off,fsync=on-rep1"),
+            "",
+            false,
+        );
+        assert_eq!(
+            run.to_string(),
+            "<span class=\"whole\">001-</span>full_<wbr>page_<wbr>writes=<wbr>off,<wbr>fsync=<wbr>on-<span class=\"whole\">rep1</span>"
+        );
         let hash = cell(minijinja::Value::from("0123456789abcdef0123456789abcdef"), "", false);
         assert_eq!(hash.to_string(), "0123456789abcdef01234567<wbr>89abcdef");
+        let option = cell(minijinja::Value::from("with --no-sampling"), "", false);
+        let listed = cell(minijinja::Value::from("id = row, and more"), "", false);
+        assert_eq!(listed.to_string(), "id =<wbr> row,<wbr> and more");
+        assert_eq!(option.to_string(), "with <span class=\"whole\">--no-sampling</span>");
     }
 }

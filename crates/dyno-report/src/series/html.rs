@@ -6,6 +6,7 @@
 use super::points::Figures;
 use super::{Row, SeriesReport};
 use crate::figures::{count, figure, ms};
+use crate::html::whole::whole;
 use crate::html::{HtmlError, STYLE};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -48,6 +49,7 @@ pub fn security_policy() -> String {
 pub fn page(report: &SeriesReport, link: &dyn Fn(&str) -> Option<String>) -> Result<String, HtmlError> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_filter("whole", whole);
     environment.add_template("series.html", include_str!("page.html"))?;
     let mut rows: Vec<Shown<'_>> = Vec::new();
     for row in &report.rows {

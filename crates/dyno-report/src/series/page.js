@@ -1,5 +1,5 @@
 "use strict";
-// Sorts and filters the rows of the page, and compares them with another column.
+// Sorts and filters the rows of the page, compares them with another column, and unfolds cautions for paper.
 (() => {
   const table = document.querySelector("table.series");
   const body = table.tBodies[0];
@@ -132,4 +132,15 @@
     compare();
   }
   document.querySelector(".controls").hidden = false;
+
+  // Nobody can unfold anything on paper.
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const details of opened) details.open = false;
+    opened = [];
+  });
 })();

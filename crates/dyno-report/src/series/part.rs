@@ -1,6 +1,7 @@
 //! What is to be known of an experiment of a series beside its figures.
 
 use crate::answer::answer;
+use crate::document::gravity::gravity_of;
 use crate::figures::{duration, one_line};
 use dyno_archive::{Campaign, CampaignRecord, Series, SeriesMember};
 use indexmap::{IndexMap, IndexSet};
@@ -23,7 +24,7 @@ pub struct Part {
     pub answers: Vec<String>,
     /// What ended it before its time, or why it is not measured.
     pub failures: Vec<String>,
-    /// What to keep in mind, each once.
+    /// What to keep in mind, each once, the gravest of each campaign first.
     pub cautions: Vec<String>,
     /// The folders of its campaigns.
     pub campaigns: Vec<String>,
@@ -61,7 +62,9 @@ fn add(part: &mut Part, member: &SeriesMember, campaign: Option<&Campaign>) {
     part.answers.extend(answer(campaign));
     let runs = campaign.runs.iter().filter_map(|run| run.record.as_ref().ok());
     let summaries = runs.filter_map(|record| record.summary.as_ref());
-    let warnings = summaries.flat_map(|summary| &summary.warnings).map(ToString::to_string);
+    let mut warnings: Vec<_> = summaries.flat_map(|summary| &summary.warnings).collect();
+    warnings.sort_by_key(|warning| gravity_of(warning));
+    let warnings = warnings.iter().map(ToString::to_string);
     let failures = campaign
         .runs
         .iter()

@@ -202,6 +202,7 @@ mod tests {
             min: bounds.clone(),
             max: bounds,
             mean,
+            ..Series::default()
         }
     }
 

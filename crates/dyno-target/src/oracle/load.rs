@@ -67,6 +67,11 @@ pub enum LoadError {
         "there is a table dyno_run without dyno's mark, which is left alone; rename it, or drop it if nobody needs it"
     )]
     NotOurs,
+    #[error(
+        "rows would go into the table {table}, which is not of this experiment: it was there before its setup ran. \
+         Create the table in data.setup, rename the other one, or measure as another user"
+    )]
+    ForeignTable { table: String },
     #[error("stopped while loading")]
     Stopped,
 }
@@ -128,6 +133,19 @@ fn set_formats(client: &mut Client) -> Result<(), ClientError> {
         refusable(client.execute(statement))?.ok();
     }
     Ok(())
+}
+
+/// Whether a table that is to be filled is there. What cannot be looked at is not, or filling it will say what is wrong.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn is_there(client: &mut Client, fill: &Fill) -> Result<bool, LoadError> {
+    let found = client.query::<Option<String>>(&format!("select null from {} where 1 = 0", fill.table));
+    let found = refusable(found).map_err(|error| LoadError::Fill {
+        table: fill.table.clone(),
+        error,
+    })?;
+    Ok(found.is_ok())
 }
 
 /// Fills a table. SQL expressions are evaluated by the server, which makes the rows. Other rows are made here and

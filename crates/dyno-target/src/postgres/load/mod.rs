@@ -25,7 +25,7 @@ pub enum LoadError {
     #[error(transparent)]
     Connect(#[from] crate::postgres::address::ConnectError),
     /// A statement of an SQL text failed.
-    #[error("{what}, line {line}: {message}\n  in the statement: {statement}")]
+    #[error("{what}, line {line}: {message}\n  in the statement: {statement}{hint}")]
     Statement {
         /// What the text is called, such as its file.
         what: String,
@@ -35,6 +35,8 @@ pub enum LoadError {
         message: String,
         /// The statement, shortened.
         statement: String,
+        /// What to do about it, in a line of its own; may be empty.
+        hint: &'static str,
     },
     /// An SQL text cannot be run.
     #[error(transparent)]
@@ -101,6 +103,16 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// With what to do about a statement that failed.
+    pub(super) fn advised(mut self, advice: &'static str) -> Self {
+        if let Self::Statement { hint, .. } = &mut self {
+            *hint = advice;
+        }
+        self
+    }
+}
+
 /// Longest piece of a statement in an error, in characters.
 const SHOWN: usize = 200;
 
@@ -132,6 +144,7 @@ pub fn run_sql_with(
             line: statement.position().line + lines_before_error(&error, statement.text()),
             message: server_message(&error),
             statement: shortened(statement.text()),
+            hint: "",
         })?;
     }
     Ok(())

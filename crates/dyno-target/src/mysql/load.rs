@@ -3,7 +3,7 @@
 mod generated;
 
 use super::{Client, ClientError};
-use crate::batches::{BATCH_ROWS, usual_connections};
+use crate::batches::{BATCH_ROWS, rows, usual_connections};
 use crate::table_file::TableFileError;
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
@@ -38,11 +38,13 @@ pub enum LoadError {
     Row(#[from] RowError),
     #[error(transparent)]
     File(#[from] TableFileError),
-    #[error("filling {table} failed at rows {first} to {last}: {message}")]
+    #[error("filling {table} failed at {}{place}: {message}", rows(*first, *last))]
     Rows {
         table: String,
         first: u64,
         last: u64,
+        /// Where they stand in a file, as it follows their numbers; may be empty.
+        place: String,
         message: String,
         /// The SQLSTATE; empty: what the server warned of has none.
         state: String,
@@ -164,7 +166,8 @@ pub fn fill_table(
         return Err(LoadError::NoColumns { table: table() });
     }
     if let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
-        return fill_rows(client, fill, &rows, usual_connections(), stop, progress);
+        fill_rows(client, fill, &rows, usual_connections(), stop, progress)?;
+        return Ok(fill.source.check_unchanged()?);
     }
     let mut first = 1;
     while first <= fill.rows {

@@ -7,7 +7,7 @@ use super::data::{note_begun, note_made, note_refused};
 use super::rights::refusable;
 use super::statement::{is_block, is_definition, sent};
 use super::{Client, ClientError};
-use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, rows_in_batch, share_out, usual_connections};
+use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, rows, rows_in_batch, share_out, usual_connections};
 use crate::table_file::TableFileError;
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError, RowFormat, Rows};
@@ -38,11 +38,13 @@ pub enum LoadError {
     Row(#[from] RowError),
     #[error(transparent)]
     File(#[from] TableFileError),
-    #[error("filling {table} failed at rows {first} to {last}: {error}")]
+    #[error("filling {table} failed at {}{place}: {error}", rows(*first, *last))]
     Rows {
         table: String,
         first: u64,
         last: u64,
+        /// Where they stand in a file, as it follows their numbers; may be empty.
+        place: String,
         error: ClientError,
     },
     #[error(transparent)]
@@ -165,7 +167,8 @@ pub(super) fn fill_table(
         return Err(LoadError::NoColumns { table: table() });
     }
     if let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
-        return fill_rows(client.info(), fill, &rows, stop, progress);
+        fill_rows(client.info(), fill, &rows, stop, progress)?;
+        return Ok(fill.source.check_unchanged()?);
     }
     let mut first = 1;
     while first <= fill.rows {
@@ -306,6 +309,7 @@ impl Loading<'_> {
             table: self.fill.table.clone(),
             first,
             last,
+            place: self.fill.source.lines(first, last),
             error,
         };
         match inserted {

@@ -144,6 +144,27 @@ fn tables_are_loaded_from_files_on_both_databases() {
     dyno(&desk, &home, &words)
         .expect(1)
         .says("city.csv, line 2: it has 2 values, and the first 3");
+
+    // What a database refuses has its place in the file.
+    desk.file(
+        "city.csv",
+        "id,people,name\n1,1,\"two\nlines\"\n2,1,Ulm\nthree,1,Bonn\n",
+    );
+    let on = |target: &str| {
+        dyno(
+            &desk,
+            &home,
+            &["run", "city.toml", "--set", &format!("target={target}")],
+        )
+    };
+    on("embedded")
+        .expect(1)
+        .says("filling city failed at row 3 (")
+        .says("city.csv, line 5), column id: \"three\": ERROR");
+    on("embedded:mariadb")
+        .expect(1)
+        .says("filling city failed at rows 1 to 3 (")
+        .says("city.csv, lines 2 to 5): ERROR 1366");
 }
 
 #[test]

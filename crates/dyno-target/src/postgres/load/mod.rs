@@ -5,6 +5,7 @@ mod existing;
 mod fill;
 mod loader;
 
+use crate::batches::rows;
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
@@ -42,7 +43,7 @@ pub enum LoadError {
     #[error(transparent)]
     Sql(#[from] SqlError),
     /// Rows could not be inserted.
-    #[error("filling {table} failed at rows {first} to {last}: {message}")]
+    #[error("filling {table} failed at {}{place}: {message}", rows(*first, *last))]
     Fill {
         /// Table.
         table: String,
@@ -50,6 +51,8 @@ pub enum LoadError {
         first: u64,
         /// Last row of the batch.
         last: u64,
+        /// Where they stand in a file and in which of their columns it is, as it follows their numbers; may be empty.
+        place: String,
         /// What the server said.
         message: String,
         /// The SQLSTATE; empty: the server said nothing.

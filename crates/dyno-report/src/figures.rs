@@ -4,6 +4,7 @@ pub use dyno_archive::figures::{count, figure};
 pub(crate) use dyno_archive::figures::{counted, decimal, percent, rounded, rounded_to};
 
 use dyno_archive::summary::Pacing;
+use dyno_text::visible;
 use std::time::Duration;
 
 /// A number of a table as every form writes it, without its `unit`.
@@ -155,6 +156,11 @@ pub(crate) fn one_line(text: &str) -> String {
         .map(|character| if character.is_control() { ' ' } else { character })
         .collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The name of a folder, which may be anybody's, in one line and with nothing that a terminal obeys.
+pub(crate) fn folder_name(name: &str) -> String {
+    visible(name).replace('\n', "\\n").replace(['\r', '\t'], " ")
 }
 
 #[cfg(test)]

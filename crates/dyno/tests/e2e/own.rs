@@ -66,7 +66,11 @@ fn dyno(desk: &Desk, home: &Home, words: &[&str]) -> Ended {
 
 #[test]
 fn a_new_experiment_is_checked_and_runs_as_it_stands() {
-    let (desk, home) = (Desk::new(), Home::new());
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    desk.dyno("new dyno")
+        .expect(1)
+        .says("is what the experiments of a folder share");
+    assert!(!desk.path().join("dyno.toml").exists());
     desk.dyno("new shop")
         .expect(0)
         .shows("Wrote shop.toml, and experiment.schema.json for editors");
@@ -80,6 +84,13 @@ fn a_new_experiment_is_checked_and_runs_as_it_stands() {
     dyno(&desk, &home, &[&["run", "shop.toml"][..], &few, &short].concat())
         .expect(0)
         .ends_with_report();
+    let mariadb = ["--set", "target=embedded:mariadb"];
+    dyno(
+        &desk,
+        &home,
+        &[&["run", "shop.toml"][..], &few, &short, &mariadb].concat(),
+    )
+    .expect(0);
     let written = fs::read_to_string(desk.path().join("shop.toml")).unwrap();
     desk.file(
         "shop.toml",

@@ -79,7 +79,8 @@ fn a_new_experiment_is_checked_and_runs_as_it_stands() {
     dyno(&desk, &home, &[&["check", "shop.toml"][..], &few].concat())
         .expect(0)
         .shows("shop.look-up: 1 statement prepared by")
-        .shows("shop.place: 4 statements prepared by");
+        .shows("shop.place: 4 statements prepared by")
+        .shows("check all-paid: 1 statement prepared by");
     let short = ["--set", "warmup=0s", "--set", "measure=1s"];
     dyno(&desk, &home, &[&["run", "shop.toml"][..], &few, &short].concat())
         .expect(0)
@@ -101,7 +102,22 @@ fn a_new_experiment_is_checked_and_runs_as_it_stands() {
         .shows("shop.look-up: 1 statement prepared by")
         .shows("shop.place: REFUSED by")
         .shows("column \"nane\" does not exist")
-        .says("a server refuses a statement of 1 script");
+        .says("a server refuses 1 of these");
+    // So are tables to fill, and questions.
+    let wrong = written
+        .replace("amount <= 0", "amonut <= 0")
+        .replace("[data.fill.customer]", "[data.fill.custmer]")
+        .replace("{ id = \"row\", customer_id =", "{ id = \"row\", custmer_id =");
+    desk.file("shop.toml", &wrong);
+    for target in [&[][..], &mariadb] {
+        dyno(&desk, &home, &[&["check", "shop.toml"][..], &few, target].concat())
+            .expect(1)
+            .shows("rows of custmer: REFUSED by")
+            .shows("setup makes no table custmer; did you mean `customer`?")
+            .shows("the table orders has no column custmer_id; did you mean `customer_id`?")
+            .shows("check all-paid: REFUSED by")
+            .says("servers refuse 3 of these");
+    }
 }
 
 #[test]

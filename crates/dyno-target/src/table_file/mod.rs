@@ -208,8 +208,11 @@ impl Stamp {
     }
 }
 
+/// A file, and what decides about its rows.
+type Key = (PathBuf, Layout, bool);
+
 /// What was found out about files.
-static KEPT: LazyLock<Mutex<HashMap<(PathBuf, Layout, bool), Arc<Seen>>>> = LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<HashMap<Key, Arc<Seen>>>> = LazyLock::new(Mutex::default);
 
 /// What is found out by reading all of a file.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A file that is only appended to.
 
-use crate::ArchiveError;
+use crate::{ArchiveError, open_regular};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl AppendFile {
 
     /// Whether a living process holds the file at `path` locked.
     pub fn is_locked(path: &Path) -> bool {
-        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+        open_regular(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::plan::{
 };
 use crate::{
     ArchiveError, CAMPAIGN_JSON, CapacitySearch, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, Screening,
-    Turns, replace_json,
+    Turns, open_regular, replace_json,
 };
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
@@ -251,7 +251,7 @@ impl Drop for CampaignWriter {
 /// Locks the campaign in the folder `path`. A file system without locks is no reason to fail.
 fn lock(path: &Path) -> Result<File, ArchiveError> {
     let plan = path.join(CAMPAIGN_JSON);
-    let file = File::open(&plan).map_err(ArchiveError::read(&plan))?;
+    let file = open_regular(&plan).map_err(ArchiveError::read(&plan))?;
     // Whoever looks whether it is locked holds it for an instant.
     for _ in 0..5 {
         match file.try_lock() {

@@ -45,7 +45,7 @@ pub use outline::{
     CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, restore_records, run_folders,
 };
 pub use plans::{RemotePlan, StatementPlans, write_plans};
-pub use reader::{Archive, Campaign, Run, read_json};
+pub use reader::{Archive, Campaign, Run, open_regular, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
 pub use screen::{Effect, PairRatio, Screen, ScreenedFactor, ScreenedPair, Screening};

@@ -12,7 +12,7 @@ use crate::{
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// A folder of campaigns.
@@ -82,6 +82,22 @@ impl Archive {
             let called = labelled.or_else(|| campaigns.iter().rposition(|campaign| campaign.is_called(name)));
             Some(campaigns.swap_remove(called?))
         })
+    }
+}
+
+impl Archive {
+    /// How many other campaigns begin with `name` where that is only the begin of the folder or label of `found`.
+    #[must_use]
+    pub fn others_called(&self, name: &str, found: &Campaign) -> usize {
+        let is_exact =
+            name.starts_with('@') || found.label() == Some(name) || found.name() == name || Path::new(name).is_dir();
+        match self.campaigns() {
+            Ok(all) if !is_exact => {
+                let called = all.iter().filter(|campaign| campaign.is_called(name));
+                called.filter(|campaign| campaign.path != found.path).count()
+            }
+            _ => 0,
+        }
     }
 }
 
@@ -212,9 +228,25 @@ impl Run {
     }
 }
 
+/// The most bytes that a JSON file of an archive has.
+const MOST_JSON_BYTES: u64 = 1 << 28;
+
+/// Opens a regular file for reading. A pipe in its place would be waited for, and a device might never end.
+///
+/// # Errors
+///
+/// If it is none, or cannot be read.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    // Looked at before it is opened: opening a pipe waits for its writer.
+    match fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
 /// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> Result<BufReader<File>, ArchiveError> {
-    File::open(path).map(BufReader::new).map_err(ArchiveError::read(path))
+    open_regular(path).map(BufReader::new).map_err(ArchiveError::read(path))
 }
 
 /// Reads a JSON file, unless a newer dyno wrote it.
@@ -228,7 +260,16 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ArchiveError> {
     struct Versioned {
         format: u32,
     }
-    let text = fs::read(path).map_err(ArchiveError::read(path))?;
+    let mut text = Vec::new();
+    let file = open_regular(path).map_err(ArchiveError::read(path))?;
+    let read = file.take(MOST_JSON_BYTES + 1).read_to_end(&mut text);
+    read.map_err(ArchiveError::read(path))?;
+    if text.len() as u64 > MOST_JSON_BYTES {
+        return Err(ArchiveError::Damaged {
+            path: path.to_owned(),
+            reason: format!("it is larger than {} MB", MOST_JSON_BYTES >> 20),
+        });
+    }
     match serde_json::from_slice(&text) {
         Ok(Versioned { format: found }) if found > FORMAT => Err(ArchiveError::Newer {
             path: path.to_owned(),
@@ -264,4 +305,77 @@ pub(crate) fn folders(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_no_regular_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for (name, file) in [
+            ("a", CAMPAIGN_JSON),
+            ("b", RUN_JSON),
+            ("c", INTERVALS_CSV),
+            ("d", "series.json"),
+        ] {
+            for (source, kind) in [(pipe.as_path(), "pipe"), (Path::new("/dev/zero"), "zero")] {
+                let path = folder.path().join(format!("{name}-{kind}"));
+                let place = match file {
+                    RUN_JSON | INTERVALS_CSV => path.join("1-run"),
+                    _ => path,
+                };
+                fs::create_dir_all(&place).unwrap();
+                symlink(source, place.join(file)).unwrap();
+            }
+        }
+        let (sender, receiver) = mpsc::channel();
+        let archive = Archive::new(folder.path());
+        std::thread::spawn(move || {
+            let campaigns = archive.campaigns().unwrap();
+            let under_way = campaigns.iter().filter(|campaign| campaign.is_under_way()).count();
+            let series = crate::Series::all(archive.path()).unwrap().len();
+            let _ = sender.send((campaigns, under_way, series));
+        });
+        let (campaigns, under_way, series) = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
+        let names: Vec<String> = campaigns.iter().map(Campaign::name).collect();
+        assert_eq!(
+            (names.join(" "), under_way, series),
+            ("a-pipe a-zero b-pipe b-zero".to_owned(), 0, 0)
+        );
+        let said = campaigns[1].record.as_ref().unwrap_err().to_string();
+        assert!(said.ends_with("campaign.json: it is not a regular file"), "{said}");
+    }
+
+    #[test]
+    fn a_record_of_endless_size_is_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CAMPAIGN_JSON);
+        // What is not written takes no room on the disk.
+        File::create(&path).unwrap().set_len(MOST_JSON_BYTES + 1).unwrap();
+        let said = read_json::<CampaignRecord>(&path).unwrap_err().to_string();
+        assert!(said.ends_with("is damaged: it is larger than 256 MB"), "{said}");
+    }
+
+    #[test]
+    fn other_campaigns_of_a_begin_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["2026-01-01-a", "2026-01-02-a", "2026-02-01-b"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join(CAMPAIGN_JSON), "{}").unwrap();
+        }
+        let archive = Archive::new(folder.path());
+        let others = |name: &str| archive.others_called(name, &archive.campaign(name).unwrap());
+        assert_eq!(
+            ["2026", "2026-01", "2026-02", "2026-01-01-a", "@1"].map(others),
+            [2, 1, 0, 0, 0]
+        );
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::campaign::latencies::{stages_of, takes_part};
 use crate::export::Made;
+use crate::figures::folder_name;
 use dyno_analysis::published::{Beside, published_beside};
 use dyno_analysis::summary::{latency_over_runs, over_runs, sum_of, summary_of, sums};
 use dyno_archive::plan::PublishedFigure;
@@ -76,7 +77,7 @@ fn cell_rows(campaign: &Campaign, (levels, runs): &Cell, published: &[Beside<'_>
         .collect();
     let begin = |name: &String| {
         let mut row = Row::from([
-            ("campaign".to_owned(), campaign.name()),
+            ("campaign".to_owned(), folder_name(&campaign.name())),
             ("workload".to_owned(), name.clone()),
         ]);
         row.extend(

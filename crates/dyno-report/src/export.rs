@@ -1,6 +1,7 @@
 //! Results as plain rows, for those who go on with other tools: one row per run and workload, or per interval.
 
 use crate::campaign::latencies::{stages_of, takes_part};
+use crate::figures::folder_name;
 use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::summary::{Completion, Pacing, StageSummary, StageWorkload, Summary, TableGrowth, WorkloadSummary};
@@ -187,8 +188,8 @@ fn is_about(name: &str) -> bool {
 fn about(campaign: &Campaign, run: &Run) -> Row {
     let mut row = Row::new();
     let mut put = |name: &str, kind, value: Value| row.insert(name.to_owned(), (kind, value));
-    put("campaign", ExportKind::Text, campaign.name().into());
-    put("run", ExportKind::Text, run.name().into());
+    put("campaign", ExportKind::Text, folder_name(&campaign.name()).into());
+    put("run", ExportKind::Text, folder_name(&run.name()).into());
     let plan = campaign.record.as_ref().ok();
     put(
         "experiment",

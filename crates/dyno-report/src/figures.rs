@@ -4,6 +4,7 @@ pub use dyno_archive::figures::{count, figure};
 pub(crate) use dyno_archive::figures::{counted, decimal, percent, rounded, rounded_to};
 
 use dyno_archive::summary::Pacing;
+use dyno_text::visible;
 use std::time::Duration;
 
 /// The unit of latencies.
@@ -213,6 +214,11 @@ pub(crate) fn sentence(words: &str) -> String {
         true => words.to_owned(),
         false => format!("{words}."),
     }
+}
+
+/// The name of a folder, which may be anybody's, in one line and with nothing that a terminal obeys.
+pub(crate) fn folder_name(name: &str) -> String {
+    visible(name).replace('\n', "\\n").replace(['\r', '\t'], " ")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::answer::answer;
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
 use crate::completion::figures_in_short;
-use crate::figures::one_line;
+use crate::figures::{folder_name, one_line};
 use crate::table::{Page, listed};
 use dyno_analysis::summary::summary_of;
 use dyno_archive::plan::Size;
@@ -81,12 +81,12 @@ impl ListedCampaign {
             *runs.entry(run.state.to_string()).or_default() += 1;
         }
         Self {
-            folder: campaign.name(),
+            folder: folder_name(&campaign.name()),
             label: campaign.label().map(str::to_owned),
             started: record.map(|record| record.started.clone()),
             experiment: record.map(|record| record.experiment.name.clone()),
             size: record.and_then(|record| record.experiment.size),
-            target: target(campaign, campaign.runs.first()),
+            target: target(campaign, None),
             planned: record.map_or(campaign.runs.len(), |record| record.runs.len()),
             runs,
             answer: answer(campaign),
@@ -166,15 +166,15 @@ pub fn runs(campaigns: &[Campaign], page: Option<Page>) -> String {
                 "no run".to_owned(),
                 nothing(),
                 nothing(),
-                campaign.name(),
+                folder_name(&campaign.name()),
             ]
         });
         let runs = campaign.runs.iter().map(move |run| {
             let [tps, p99] = figures(run);
             // The only run of a campaign is shown with it, so the shorter name does.
             let folder = match campaign.runs.as_slice() {
-                [_] => campaign.name(),
-                _ => format!("{}/{}", campaign.name(), run.name()),
+                [_] => folder_name(&campaign.name()),
+                _ => folder_name(&format!("{}/{}", campaign.name(), run.name())),
             };
             vec![
                 when.clone(),
@@ -198,21 +198,31 @@ pub fn runs(campaigns: &[Campaign], page: Option<Page>) -> String {
 
 /// The database of a run, or of a campaign without one, as it was asked for; of an address the server alone.
 fn target(campaign: &Campaign, run: Option<&Run>) -> String {
-    let of_run = run.and_then(|run| run.record.as_ref().ok());
-    let of_campaign = campaign.record.as_ref().ok().map(|record| &record.target);
-    let asked = of_run.and_then(|record| record.cell.get("target")).or(of_campaign);
-    // Archives of the first dynos know the address alone.
-    let asked = asked.filter(|target| !target.is_empty());
-    let Some(target) = asked.or(of_run.map(|record| &record.target)) else {
-        return "-".to_owned();
-    };
+    let of_run = run.or(campaign.runs.first()).and_then(|run| run.record.as_ref().ok());
+    let of_campaign = campaign.record.as_ref().ok().map(|record| record.target.as_str());
+    let of_cell = run
+        .and(of_run)
+        .and_then(|record| record.cell.get("target"))
+        .map(String::as_str);
+    let is_asked = |target: &&str| !target.is_empty();
+    match (of_cell.filter(is_asked), of_campaign.filter(is_asked)) {
+        (Some(target), _) => server(target),
+        // It may have several.
+        (None, Some(targets)) => targets.split(", ").map(server).collect::<Vec<_>>().join(", "),
+        // Archives of the first dynos know the address alone.
+        (None, None) => of_run.map_or_else(|| "-".to_owned(), |record| server(&record.target)),
+    }
+}
+
+/// The server of an address, shortened.
+fn server(target: &str) -> String {
     let server = match target.split_once("://") {
         Some((kind, address)) => {
             let address = address.split(['/', '?']).next().unwrap_or_default();
             let host = address.rsplit('@').next().unwrap_or_default();
             format!("{kind}://{host}")
         }
-        None => target.clone(),
+        None => target.to_owned(),
     };
     let server = one_line(&server);
     let length = server.chars().count();
@@ -270,6 +280,30 @@ mod tests {
         assert_snapshot!(super::campaigns(&campaigns, None));
         let listed: Vec<_> = campaigns.iter().map(super::ListedCampaign::of).collect();
         assert_snapshot!(serde_json::to_string_pretty(&listed).unwrap());
+    }
+
+    #[test]
+    fn a_campaign_with_several_targets_has_all_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let mut campaign = Archive::new(folder.path()).campaigns().unwrap().remove(0);
+        "embedded:18, postgres://ann:***@db:5433/shop".clone_into(&mut campaign.record.as_mut().unwrap().target);
+        let target = super::ListedCampaign::of(&campaign).target;
+        assert_eq!(target, "embedded:18, postgres://db:5433");
+    }
+
+    #[test]
+    fn folders_of_others_do_not_break_the_table() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let mut campaign = Archive::new(folder.path()).campaigns().unwrap().remove(0);
+        campaign.path = folder.path().join("red\x1b[31m\nline");
+        let campaigns = [campaign];
+        for list in [super::campaigns(&campaigns), super::runs(&campaigns)] {
+            assert!(list.contains("red\\x1b[31m\\nline"), "{list}");
+        }
+        let exported = String::from_utf8(crate::Export::of_runs(&campaigns).to_csv().unwrap()).unwrap();
+        assert!(exported.contains("red\\x1b[31m\\nline"), "{exported}");
     }
 
     #[test]

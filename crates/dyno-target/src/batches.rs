@@ -28,6 +28,14 @@ pub(crate) fn rows_in_batch(mean_bytes: u64) -> u64 {
     (BATCH_BYTES / mean_bytes.max(1)).clamp(1, BATCH_ROWS)
 }
 
+/// Rows by their numbers, in words.
+pub(crate) fn rows(first: u64, last: u64) -> String {
+    match first == last {
+        true => format!("row {first}"),
+        false => format!("rows {first} to {last}"),
+    }
+}
+
 /// What is shared out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sharing {

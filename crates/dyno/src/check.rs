@@ -46,8 +46,8 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         .count();
     match refused {
         0 => Ok(()),
-        1 => Err("a server refuses a statement of 1 script".to_owned().into()),
-        _ => Err(format!("a server refuses a statement of {refused} scripts").into()),
+        1 => Err("a server refuses 1 of these".to_owned().into()),
+        _ => Err(format!("servers refuse {refused} of these").into()),
     }
 }
 

@@ -129,15 +129,39 @@ fn screen() -> Screen {
 pub fn campaign(archive: &Archive, name: Option<&str>) -> Result<Campaign, Failure> {
     let folder = archive.path().display();
     let found = match name {
-        Some(name) => archive
-            .campaign(name)
-            .ok_or_else(|| format!("there is no campaign \"{name}\" in {folder}; see dyno list"))?,
+        Some(name) => {
+            let found = archive.campaign(name).ok_or_else(|| no_campaign(archive, name))?;
+            let others = archive.others_called(name, &found);
+            if others > 0 {
+                say::aside(&format!(
+                    "note: {} campaigns begin with \"{name}\"; this is the newest, {}",
+                    others + 1,
+                    found.name()
+                ));
+            }
+            found
+        }
         None => archive
             .campaigns()?
             .pop()
             .ok_or_else(|| format!("there is no campaign in {folder}; create one with: dyno run pk-update"))?,
     };
     Ok(found)
+}
+
+/// Why there is no campaign of this name.
+fn no_campaign(archive: &Archive, name: &str) -> String {
+    match Series::find(archive.path(), name) {
+        Some(series) => format!(
+            "{name} is a series of {} experiments, each with a campaign of its own: dyno report {name} writes the page \
+             of all, and dyno list names the campaigns",
+            series.record.members.len()
+        ),
+        None => format!(
+            "there is no campaign \"{name}\" in {}; see dyno list",
+            archive.path().display()
+        ),
+    }
 }
 
 /// The campaigns of these names, with commas between them, whose runs are taken together.

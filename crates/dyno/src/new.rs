@@ -4,7 +4,7 @@ use crate::cli::NewArguments;
 use crate::failure::Failure;
 use crate::say;
 use dyno_lab::command::redacted;
-use dyno_lab::experiment::{SCHEMA, SCHEMA_FILE, begin};
+use dyno_lab::experiment::{SCHEMA, SCHEMA_FILE, SHARED, begin};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -13,6 +13,12 @@ use std::path::Path;
 pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
     let title = arguments.name.strip_suffix(".toml").unwrap_or(&arguments.name);
     let file = format!("{title}.toml");
+    if Path::new(&file).file_name().is_some_and(|name| name == SHARED) {
+        return Err(format!(
+            "{SHARED} is what the experiments of a folder share, and would hold for all in it; choose another name"
+        )
+        .into());
+    }
     if !create(Path::new(&file), &begin(title, &file))? {
         return Err(format!("{file} is there already; choose another name, or remove it").into());
     }

@@ -15,10 +15,10 @@ pub use counts::LatencyCounts;
 pub(super) use encode::{Encoder, header};
 pub use parse::{LatencyLine, LatencyParser};
 
-use crate::LATENCY_HLOG;
 use crate::plan::WARMUP;
 use crate::reader::Run;
 use crate::run::PhaseRecord;
+use crate::{LATENCY_HLOG, open_regular};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::ops::Range;
@@ -35,7 +35,7 @@ impl Run {
     /// began within `time_s`, in order. Lines that are damaged or of no known form are passed over, and so is a log
     /// that is missing.
     pub fn latencies(&self, time_s: Range<f64>, mut visit: impl FnMut(&LatencyLine)) {
-        let Ok(log) = File::open(self.path.join(LATENCY_HLOG)) else {
+        let Ok(log) = open_regular(&self.path.join(LATENCY_HLOG)) else {
             return;
         };
         let mut log = BufReader::with_capacity(BUFFER_BYTES, log);
@@ -65,7 +65,7 @@ impl Run {
     /// Visits all lines of `latency.hlog`, those of single statements too. Lines that are damaged or of no known
     /// form are passed over, and so is a log that is missing.
     pub fn all_latencies(&self, mut visit: impl FnMut(&LatencyLine)) {
-        let Ok(log) = File::open(self.path.join(LATENCY_HLOG)) else {
+        let Ok(log) = open_regular(&self.path.join(LATENCY_HLOG)) else {
             return;
         };
         let mut log = BufReader::with_capacity(BUFFER_BYTES, log);

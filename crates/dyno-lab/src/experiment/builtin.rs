@@ -5,7 +5,7 @@ use crate::nearest::nearest;
 use std::path::Path;
 
 /// The name of the file that has what the experiments beside it share.
-pub(crate) const SHARED: &str = "dyno.toml";
+pub const SHARED: &str = "dyno.toml";
 
 /// An experiment file compiled into the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,13 @@ pub fn builtin() -> &'static [Builtin] {
     ]
 }
 
+/// The experiments of a series that comes with dyno; `None` if there is none of this name.
+pub(crate) fn series_of(word: &str) -> Option<Vec<&'static str>> {
+    let members = builtin().iter().filter(|builtin| builtin.series == Some(word));
+    let members: Vec<_> = members.map(|builtin| builtin.name).collect();
+    (!members.is_empty()).then_some(members)
+}
+
 /// The experiment called `name_or_path`: one that comes with dyno, or else a file.
 ///
 /// # Errors
@@ -100,7 +107,16 @@ pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
         let file = format!("{}.toml", builtin.name);
         return Ok(Experiment::parse(Path::new(&file), builtin.text)?);
     }
+    if let Some(members) = series_of(name_or_path) {
+        return Err(ExperimentError::Series {
+            name: name_or_path.to_owned(),
+            experiments: members.len(),
+        });
+    }
     let path = Path::new(name_or_path);
+    if path.is_dir() {
+        return Err(ExperimentError::Folder { path: path.to_owned() });
+    }
     let looks_like_path = path.components().count() > 1 || path.extension().is_some();
     if !looks_like_path && !path.is_file() {
         return Err(ExperimentError::Unknown {

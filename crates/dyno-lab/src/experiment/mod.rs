@@ -27,7 +27,8 @@ mod set;
 pub(crate) mod text_file;
 
 pub use begin::{SCHEMA, SCHEMA_FILE, begin};
-pub(crate) use builtin::SHARED;
+pub use builtin::SHARED;
+pub(crate) use builtin::series_of;
 pub use builtin::{Builtin, builtin, find};
 pub use diagnostic::Diagnostic;
 pub use dialect::OtherDatabase;
@@ -197,6 +198,27 @@ pub enum ExperimentError {
         name: String,
         /// The built-in name most like it.
         nearest: Option<String>,
+    },
+    /// It is a series, where one experiment is to be.
+    #[error(
+        "`{name}` is a series of {experiments} experiments, and one is wanted: name one of them (dyno list \
+         experiments). dyno run {name} --dry-run looks at all"
+    )]
+    Series {
+        /// What was asked for.
+        name: String,
+        /// How many it has.
+        experiments: usize,
+    },
+    /// It is a folder, where one experiment is to be.
+    #[error(
+        "{} is a folder of experiments, and one is wanted: name one of its files. dyno run {} --dry-run looks at all",
+        path.display(),
+        path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
     },
     /// The file cannot be read.
     #[error("cannot read the experiment file {}: {cause}", path.display())]

@@ -8,7 +8,7 @@ use std::path::Path;
 /// No script and no experiment is larger than this.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The text of the file at `path`.
+/// The text of the file at `path`, without the mark of its encoding that some editors write before it.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     let refused = |why: String| Err(io::Error::new(ErrorKind::InvalidInput, why));
     // Looked at before it is opened: opening a pipe waits for its writer.
@@ -19,6 +19,9 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
         return refused(format!("it is larger than {} MB", MOST_BYTES >> 20));
+    }
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
     }
     Ok(text)
 }
@@ -32,6 +35,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "select 1;").unwrap();
+        assert_eq!(read(&path).unwrap(), "select 1;");
+        std::fs::write(&path, "\u{feff}select 1;").unwrap();
         assert_eq!(read(&path).unwrap(), "select 1;");
         let said = |path: &Path| read(path).unwrap_err().to_string();
         assert_eq!(said(Path::new("/dev/zero")), "it is not a regular file");

@@ -9,12 +9,14 @@ use super::servers::{CellServer, CellServers};
 use super::stand::make_ready;
 use super::target::settings;
 use super::{Emergency, Progress, RunError, data, preflight, workload};
-use dyno_archive::plan::{Cell, Plan, Protocol, Resolved, Scripts};
+use crate::experiment::did_you_mean;
+use crate::nearest::nearest;
+use dyno_archive::plan::{Cell, Plan, Protocol, Question, Resolved, Scripts};
 use dyno_engine::{Connected, Load, Observer, Part, Phase, Stop, ThreadOptions};
 use dyno_load::{Ready, no_log};
 use dyno_lua::Heard;
 use dyno_record::Interval;
-use dyno_target::target::{Data, Database, Environment, State, Target, Wanted};
+use dyno_target::target::{Asked, Control, Data, Database, Environment, Fill, Reach, State, Target, Wanted};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,12 +28,12 @@ const ROLE: &str = "check";
 /// Longer than what is tried takes: no transaction begins.
 const NEVER: Duration = Duration::from_secs(3_600);
 
-/// What became of a script.
+/// What became of a script, a question or a table to fill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     /// The server that was asked, in words.
     pub server: String,
-    /// The script: its workload, and its own name if the workload has several.
+    /// The script: its workload, and its own name if the workload has several. Or what else it is, with its name.
     pub script: String,
     /// How many statements it has that the server understands.
     pub result: Result<usize, Untried>,
@@ -91,7 +93,14 @@ fn what(cell: &Cell, server: &CellServer<'_>) -> String {
         .map(|workload| (&workload.name, &workload.scripts))
         .collect();
     let data = &server.experiment.data;
-    let tables = (&data.setup, &data.finish);
+    let filled: Vec<(_, Vec<_>)> = data
+        .fill
+        .iter()
+        .map(|fill| (&fill.table, fill.columns.keys().collect()))
+        .collect();
+    let checks: Vec<_> = experiment.checks.iter().map(|check| &check.question).collect();
+    let asked = (checks, &experiment.outputs);
+    let tables = (&data.setup, &data.finish, filled, asked);
     let names: Vec<_> = experiment.parameters.keys().collect();
     serde_json::to_string(&(&server.name, server.target.to_string(), scripts, tables, names)).unwrap_or_default()
 }
@@ -107,7 +116,8 @@ fn try_server(
     let its = experiment.workloads.iter();
     let its = its.filter(|workload| experiment.server_of(workload) == server.name);
     let scripts: Vec<_> = its.flat_map(|workload| alone(experiment, &workload.name)).collect();
-    if scripts.is_empty() {
+    let questions = questions(experiment, (servers, server));
+    if scripts.is_empty() && questions.is_empty() && server.experiment.data.fill.is_empty() {
         return Ok(Vec::new());
     }
     let said = |result: &Result<usize, Untried>, name: &str| Tried {
@@ -117,9 +127,12 @@ fn try_server(
     };
     let refused = |why: &str| {
         let result = Err(Untried::NotAsked(why.to_owned()));
-        scripts.iter().map(|(name, _)| said(&result, name)).collect()
+        let names = scripts.iter().map(|(name, _)| name);
+        let names = names.chain(questions.iter().map(|(name, _)| name));
+        names.map(|name| said(&result, name)).collect()
     };
     let own = data::of_server(server);
+    let mut fills = Vec::new();
     let database: Box<dyn Database> = match &server.target {
         _ if server.is_linked() || server.primary().is_some() => {
             return Ok(refused("its tables are those of another server"));
@@ -133,6 +146,7 @@ fn try_server(
             let instance = held.hold(&*embedded, progress)?;
             let settings = settings(&server.experiment);
             let mut notes = Vec::new();
+            fills.clone_from(&own.fill);
             let data = empty(own);
             make_ready(
                 instance,
@@ -162,12 +176,105 @@ fn try_server(
         }
     };
     let mut tried = Vec::new();
+    let mut control = database.control(&flag)?;
+    for fill in &fills {
+        if let Some(why) = unfillable(&mut *control, database.reach(), fill)? {
+            tried.push(said(&Err(Untried::Refused(why)), &format!("rows of {}", fill.table)));
+        }
+    }
     for (name, alone) in &scripts {
         progress.step(&format!("Preparing the statements of {name}"));
         let result = prepare(alone, &*database, stop)?;
         tried.push(said(&result, name));
     }
+    for (name, question) in &questions {
+        let result = explain(&mut *control, database.reach(), question)?;
+        tried.push(said(&result, name));
+    }
     Ok(tried)
+}
+
+/// What is asked of a server around the load, by what it is.
+fn questions<'a>(
+    experiment: &'a Resolved,
+    (servers, server): (&CellServers<'_>, &CellServer<'_>),
+) -> Vec<(String, &'a Question)> {
+    let checks = experiment.checks.iter().map(|check| ("check", &check.question));
+    let outputs = experiment.outputs.iter().map(|output| ("output", output));
+    let its = checks.chain(outputs).filter(|(_, question)| match &question.server {
+        Some(name) => *name == server.name,
+        None => server.name == servers.main.name,
+    });
+    its.map(|(kind, question)| (format!("{kind} {}", question.name), question))
+        .collect()
+}
+
+/// Has the server plan a question. Executed on empty tables, one might fail that will not on others.
+fn explain(
+    control: &mut dyn Control,
+    reach: Reach<'_>,
+    question: &Question,
+) -> Result<Result<usize, Untried>, RunError> {
+    let first: String = question
+        .sql
+        .trim_start()
+        .chars()
+        .take_while(char::is_ascii_alphabetic)
+        .collect();
+    let is_query = ["select", "with"].contains(&first.to_ascii_lowercase().as_str());
+    if !is_query || matches!(reach, Reach::Oracle(_)) {
+        let why = "only queries that begin with select or with are, on PostgreSQL, MariaDB and MySQL";
+        return Ok(Err(Untried::NotAsked(why.to_owned())));
+    }
+    Ok(match control.rows(&format!("explain {}", question.sql))? {
+        Asked::Rows(_) => Ok(1),
+        Asked::Refused(why) => Err(Untried::Refused(why)),
+    })
+}
+
+/// Why rows cannot get into a table, as far as its name and those of its columns tell.
+fn unfillable(control: &mut dyn Control, reach: Reach<'_>, fill: &Fill) -> Result<Option<String>, RunError> {
+    let names: Vec<&str> = fill.columns.iter().map(|(name, _)| name.as_str()).collect();
+    let query = format!("select {} from {} where 1 = 0", names.join(", "), fill.table);
+    let Asked::Refused(why) = control.rows(&query)? else {
+        return Ok(None);
+    };
+    let schema = match reach {
+        Reach::Postgres(_) => "current_schema()",
+        Reach::Mysql(_) => "database()",
+        Reach::Oracle(_) => return Ok(Some(why)),
+    };
+    if fill.table.contains('.') {
+        // It is elsewhere.
+        return Ok(Some(why));
+    }
+    let query = format!("select table_name, column_name from information_schema.columns where table_schema = {schema}");
+    let Asked::Rows(known) = control.rows(&query)? else {
+        return Ok(Some(why));
+    };
+    let known: Vec<(&str, &str)> = known
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.first()?.as_deref()?, row.get(1)?.as_deref()?)))
+        .collect();
+    let is = |known: &str, written: &str| known.eq_ignore_ascii_case(written.trim_matches(['"', '`']));
+    let columns: Vec<&str> = known
+        .iter()
+        .filter(|(table, _)| is(table, &fill.table))
+        .map(|(_, column)| *column)
+        .collect();
+    if columns.is_empty() {
+        let hint = did_you_mean(nearest(&fill.table, known.iter().map(|(table, _)| *table)));
+        return Ok(Some(format!("{why}\nsetup makes no table {}{hint}", fill.table)));
+    }
+    let missing = names.iter().find(|name| !columns.iter().any(|column| is(column, name)));
+    Ok(Some(match missing {
+        Some(name) => {
+            let hint = did_you_mean(nearest(name, columns.iter().copied()));
+            format!("{why}\nthe table {} has no column {name}{hint}", fill.table)
+        }
+        None => why,
+    }))
 }
 
 /// The same data without rows.

@@ -21,8 +21,13 @@ pub enum SeriesError {
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// Several cannot be measured: what is wrong with each.
-    #[error("{} of the experiments cannot be measured:\n{}", .0.len(), .0.join("\n"))]
-    Several(Vec<String>),
+    #[error("{number} of the experiments cannot be measured:\n{}", wrong.join("\n"))]
+    Several {
+        /// How many.
+        number: usize,
+        /// Why, each reason once.
+        wrong: Vec<String>,
+    },
     /// A folder cannot be read.
     #[error("cannot read the folder {}: {cause}", path.display())]
     Folder {

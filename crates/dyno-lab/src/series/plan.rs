@@ -55,7 +55,10 @@ pub fn plan(experiments: Vec<Experiment>, set: &[Assigned], plan: &Planner<'_>) 
     }
     match wrong.is_empty() {
         true => Ok(Planned { members, notes }),
-        false => Err(SeriesError::Several(wrong)),
+        false => Err(SeriesError::Several {
+            number: wrong.len(),
+            wrong,
+        }),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which experiments are meant: names, files, folders and the series that come with dyno.
 
 use super::SeriesError;
-use crate::experiment::{Experiment, ExperimentError, SHARED, builtin, find};
-use indexmap::IndexSet;
+use crate::experiment::{Experiment, ExperimentError, SHARED, builtin, find, series_of};
+use indexmap::{IndexMap, IndexSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -72,14 +72,19 @@ pub fn select(words: &[String]) -> Result<Selected, SeriesError> {
 }
 
 fn several(wrong: impl Iterator<Item = ExperimentError>) -> SeriesError {
-    SeriesError::Several(wrong.map(|error| error.to_string()).collect())
-}
-
-/// The experiments of a series that comes with dyno; `None` if there is none of this name.
-fn series_of(word: &str) -> Option<Vec<&'static str>> {
-    let members = builtin().iter().filter(|builtin| builtin.series == Some(word));
-    let members: Vec<_> = members.map(|builtin| builtin.name).collect();
-    (!members.is_empty()).then_some(members)
+    let mut said: IndexMap<String, usize> = IndexMap::new();
+    wrong.for_each(|error| *said.entry(error.to_string()).or_default() += 1);
+    SeriesError::Several {
+        number: said.values().sum(),
+        // What is wrong in the file that they share is wrong with each.
+        wrong: said
+            .into_iter()
+            .map(|(error, times)| match times {
+                1 => error,
+                times => format!("{error}\n(this concerns {times} experiments)"),
+            })
+            .collect(),
+    }
 }
 
 /// Whether this names a folder, and no experiment that comes with dyno.

@@ -5,6 +5,7 @@ use super::rows::Key;
 use super::when;
 use dyno_archive::{ArchiveError, Series, SeriesParts};
 use indexmap::{IndexMap, IndexSet};
+use jiff::{Timestamp, Zoned};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ type Line = (String, Key, String);
 
 /// How each row was over time.
 #[derive(Default)]
-pub(super) struct History(HashMap<Line, Vec<(String, f64)>>);
+pub(super) struct History(HashMap<Line, Vec<(Zoned, f64)>>);
 
 impl History {
     /// Of all series in these archives that are called like one of `serieses`.
@@ -49,16 +50,17 @@ impl History {
                     self.0
                         .entry(line)
                         .or_default()
-                        .push((when(&series.record.started), tps));
+                        .push((series.record.started.clone(), tps));
                 }
             }
         }
     }
 
     /// The times up to `until` and the throughput then, the oldest first.
-    pub(super) fn line(&self, name: &str, key: &Key, target: &str, until: &str) -> Vec<(String, f64)> {
+    pub(super) fn line(&self, name: &str, key: &Key, target: &str, until: Timestamp) -> Vec<(String, f64)> {
         let line = self.0.get(&(name.to_owned(), key.clone(), target.to_owned()));
         let times = line.into_iter().flatten();
-        times.filter(|(when, _)| when.as_str() <= until).cloned().collect()
+        let times = times.filter(|(begun, _)| begun.timestamp() <= until);
+        times.map(|(begun, tps)| (when(begun), *tps)).collect()
     }
 }

@@ -7,6 +7,7 @@ use crate::campaign::server_name;
 use dyno_analysis::published::{Beside, published_beside};
 use dyno_archive::{Campaign, Series, SeriesMember};
 use indexmap::{IndexMap, IndexSet};
+use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 /// What was measured of an experiment: of one of its cells and workloads, on each database.
@@ -99,7 +100,7 @@ pub(super) struct Rows {
     /// The columns, with what their servers call themselves.
     columns: IndexMap<Place, String>,
     /// When each series began.
-    begun: Vec<String>,
+    begun: Vec<Zoned>,
     names: Vec<String>,
     /// The experiments in order.
     order: IndexSet<String>,
@@ -113,7 +114,7 @@ impl Rows {
             columns: IndexMap::new(),
             begun: serieses
                 .iter()
-                .map(|(series, _)| when(&series.record.started))
+                .map(|(series, _)| series.record.started.clone())
                 .collect(),
             names: serieses.iter().map(|(series, _)| series.record.name.clone()).collect(),
             order: IndexSet::new(),
@@ -214,8 +215,8 @@ impl Rows {
         for (key, made) in &mut self.rows {
             for (series, target) in self.columns.keys() {
                 let name = self.names.get(*series).map_or("", String::as_str);
-                let before = self.begun.get(*series).map_or("", String::as_str);
-                let line = history.line(name, key, target, before);
+                let until = self.begun.get(*series).map_or(Timestamp::MIN, Zoned::timestamp);
+                let line = history.line(name, key, target, until);
                 if line.len() > 1 {
                     made.history.insert((*series, target.clone()), line);
                 }
@@ -243,7 +244,7 @@ impl Rows {
         let twice = |target: &str| places.iter().filter(|(_, other)| other == target).count() > 1;
         let named = |((series, target), server): (&Place, &String)| Column {
             name: match begun.get(*series) {
-                Some(begun) if twice(target) => format!("{target}, {begun}"),
+                Some(begun) if twice(target) => format!("{target}, {}", when(begun)),
                 _ => target.clone(),
             },
             server: server.clone(),

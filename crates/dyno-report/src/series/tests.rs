@@ -103,6 +103,22 @@ fn the_page_escapes_and_fetches_nothing() {
 }
 
 #[test]
+fn what_was_before_is_told_by_instants_not_by_clocks_on_walls() {
+    let archive = tempfile::tempdir().unwrap();
+    // The second began an hour later, where clocks show less; the third in the same minute.
+    made(archive.path(), "2026-11-21T19:40:12[Asia/Tokyo]", 10_000.0);
+    let second = made(archive.path(), "2026-11-21T11:40:12[UTC]", 11_000.0);
+    let third = made(archive.path(), "2026-11-21T11:40:52[UTC]", 12_000.0);
+    let history = |series: &Series| {
+        let report = SeriesReport::of(std::slice::from_ref(series)).unwrap();
+        let row = report.rows.iter().find(|row| row.experiment == "first").unwrap();
+        row.history[0].iter().map(|(_, tps)| *tps).collect::<Vec<_>>()
+    };
+    assert_eq!(history(&second), [10_000.0, 11_000.0]);
+    assert_eq!(history(&third), [10_000.0, 11_000.0, 12_000.0]);
+}
+
+#[test]
 fn a_series_that_was_made_before_gives_each_row_a_line() {
     let archive = tempfile::tempdir().unwrap();
     made(archive.path(), "2026-11-21T19:40:12[UTC]", 10_000.0);

@@ -4,11 +4,10 @@
 //! when somebody looked is read whole the next time, and one that a full disk took back is never seen.
 
 use csv::StringRecord;
-use dyno_archive::{EventRecord, columns_by_meaning};
+use dyno_archive::{EventRecord, columns_by_meaning, open_regular};
 use dyno_record::Meaning;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -30,7 +29,9 @@ impl Tail {
 
     /// Visits the whole lines that were appended, many at a time; none if the file is not there yet or cannot be read.
     pub(crate) fn for_each(&mut self, mut visit: impl FnMut(&[u8])) {
-        let Ok(mut file) = File::open(&self.path) else { return };
+        let Ok(mut file) = open_regular(&self.path) else {
+            return;
+        };
         let mut bytes = Vec::new();
         loop {
             bytes.clear();

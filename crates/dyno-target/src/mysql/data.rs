@@ -5,7 +5,7 @@
 //! campaign has used it; it is written when all is loaded, so that what was loaded in part is not taken for whole. A
 //! database without such a comment is somebody else's and left alone.
 
-use super::load::{LoadError, fill_table, run};
+use super::load::{LoadError, check_new, fill_table, run};
 use super::rights::remedy;
 use super::{Client, ClientError};
 use crate::embedded::hex;
@@ -180,8 +180,13 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
     let made = client.work(&make);
     explained(client, made)?;
     database(client, &format!("use {WORKING}"))?;
+    for fill in &data.fill {
+        check_new(client, fill)?;
+    }
     progress.part(Part::Schema);
     run(client, &data.setup)?;
+    // What mysqldump writes may have gone to another database.
+    database(client, &format!("use {WORKING}"))?;
     for fill in &data.fill {
         progress.part(Part::Fill(&fill.table));
         fill_table(client, fill, stop, &mut |rows| progress.amount(rows, fill.rows, "rows"))?;

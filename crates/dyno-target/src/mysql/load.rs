@@ -3,7 +3,7 @@
 mod generated;
 
 use super::{Client, ClientError};
-use crate::batches::{BATCH_ROWS, usual_connections};
+use crate::batches::{BATCH_ROWS, rows, usual_connections};
 use crate::table_file::TableFileError;
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
@@ -19,11 +19,12 @@ pub use generated::fill_rows;
 pub enum LoadError {
     #[error(transparent)]
     Sql(#[from] SqlError),
-    #[error("{what}, line {line}: {error}")]
+    #[error("{what}, line {line}: {error}{hint}")]
     Statement {
         what: String,
         line: usize,
         error: ClientError,
+        hint: &'static str,
     },
     #[error("the table {table} cannot be filled: {error}")]
     Fill { table: String, error: ClientError },
@@ -37,11 +38,13 @@ pub enum LoadError {
     Row(#[from] RowError),
     #[error(transparent)]
     File(#[from] TableFileError),
-    #[error("filling {table} failed at rows {first} to {last}: {message}")]
+    #[error("filling {table} failed at {}{place}: {message}", rows(*first, *last))]
     Rows {
         table: String,
         first: u64,
         last: u64,
+        /// Where they stand in a file, as it follows their numbers; may be empty.
+        place: String,
         message: String,
         /// The SQLSTATE; empty: what the server warned of has none.
         state: String,
@@ -84,6 +87,11 @@ pub enum LoadError {
          {names}; drop these foreign keys and views"
     )]
     Needed { names: String },
+    #[error(
+        "rows would go into the table {table}, which is not of this experiment: it was there before its setup ran. \
+         Create the table in data.setup, without naming a database"
+    )]
+    ForeignTable { table: String },
     #[error("stopped while loading")]
     Stopped,
 }
@@ -97,10 +105,47 @@ pub fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
         client.work(statement.text()).map_err(|error| LoadError::Statement {
             what: sql.name.clone(),
             line: statement.position().line,
+            hint: advice(&error, statement.text()),
             error,
         })?;
     }
     Ok(())
+}
+
+/// What a server says of a table that is there already.
+const EXISTS: u16 = 1050;
+
+/// What to do about a statement that failed because what it makes is there; empty: that is not why. dyno's database is
+/// new, so what is there is elsewhere.
+fn advice(error: &ClientError, statement: &str) -> &'static str {
+    // A qualified name stands before any parenthesis.
+    let head = statement.split('(').next().unwrap_or_default();
+    match error {
+        ClientError::Server(said) if said.code == EXISTS && head.contains('.') => {
+            "; a name with a database leads outside of dyno's own, which alone is dropped before each load: make tables \
+             without naming a database, and drop what an earlier run has left there"
+        }
+        _ => "",
+    }
+}
+
+/// What the server says of a table, and of a database, that is not there; and of a text that names none.
+const NOT_THERE: [u16; 3] = [1146, 1049, 1064];
+
+/// Refuses to fill a table that is there before the set-up has made any. The connection is in the new and empty
+/// database of the experiment, so whatever is there is somebody else's.
+///
+/// # Errors
+/// [`LoadError::ForeignTable`], or the connection is lost.
+pub(super) fn check_new(client: &mut Client, fill: &Fill) -> Result<(), LoadError> {
+    let table = || fill.table.clone();
+    match client.execute(&format!("select 1 from {} limit 0", fill.table)) {
+        // What there is not, filling it will say.
+        Err(ClientError::Server(said)) if NOT_THERE.contains(&said.code) => Ok(()),
+        // It may be one that this role may fill, but not read.
+        Ok(()) | Err(ClientError::Server(_)) => Err(LoadError::ForeignTable { table: table() }),
+        Err(error) => Err(LoadError::Fill { table: table(), error }),
+    }
 }
 
 /// Fills a table. SQL expressions are evaluated by the server, which makes the rows by its sequence engine: no data
@@ -121,7 +166,8 @@ pub fn fill_table(
         return Err(LoadError::NoColumns { table: table() });
     }
     if let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
-        return fill_rows(client, fill, &rows, usual_connections(), stop, progress);
+        fill_rows(client, fill, &rows, usual_connections(), stop, progress)?;
+        return Ok(fill.source.check_unchanged()?);
     }
     let mut first = 1;
     while first <= fill.rows {

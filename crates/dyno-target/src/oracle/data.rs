@@ -7,7 +7,7 @@
 //! it is there, what was there before as well, so that what was loaded in part is known, too. 12.1 has all columns of
 //! `user_objects` that are read here.
 
-use super::load::{LoadError, fill_table, run};
+use super::load::{LoadError, fill_table, is_there, run};
 use super::rights::{grant, refusable};
 use super::statement::quoted;
 use super::{Client, ClientError};
@@ -164,8 +164,18 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
     drop_made(client)?;
     say(client, &Mark::default())?;
     note(client, "other", "")?;
+    let mut foreign = None;
+    for fill in &data.fill {
+        if is_there(client, fill)? {
+            foreign.get_or_insert_with(|| fill.table.clone());
+        }
+    }
     progress.part(Part::Schema);
     run(client, &data.setup)?;
+    // Said only now: a set-up that was to make it has failed, with its line.
+    if let Some(table) = foreign {
+        return Err(LoadError::ForeignTable { table });
+    }
     for fill in &data.fill {
         progress.part(Part::Fill(&fill.table));
         fill_table(client, fill, stop, &mut |rows| progress.amount(rows, fill.rows, "rows"))?;

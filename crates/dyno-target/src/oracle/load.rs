@@ -7,7 +7,7 @@ use super::data::{note_begun, note_made, note_refused};
 use super::rights::refusable;
 use super::statement::{is_block, is_definition, sent};
 use super::{Client, ClientError};
-use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, rows_in_batch, share_out, usual_connections};
+use crate::batches::{BATCH_ROWS, Batch, Batches, Sharing, rows, rows_in_batch, share_out, usual_connections};
 use crate::table_file::TableFileError;
 use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError, RowFormat, Rows};
@@ -38,11 +38,13 @@ pub enum LoadError {
     Row(#[from] RowError),
     #[error(transparent)]
     File(#[from] TableFileError),
-    #[error("filling {table} failed at rows {first} to {last}: {error}")]
+    #[error("filling {table} failed at {}{place}: {error}", rows(*first, *last))]
     Rows {
         table: String,
         first: u64,
         last: u64,
+        /// Where they stand in a file, as it follows their numbers; may be empty.
+        place: String,
         error: ClientError,
     },
     #[error(transparent)]
@@ -67,6 +69,11 @@ pub enum LoadError {
         "there is a table dyno_run without dyno's mark, which is left alone; rename it, or drop it if nobody needs it"
     )]
     NotOurs,
+    #[error(
+        "rows would go into the table {table}, which is not of this experiment: it was there before its setup ran. \
+         Create the table in data.setup, rename the other one, or measure as another user"
+    )]
+    ForeignTable { table: String },
     #[error("stopped while loading")]
     Stopped,
 }
@@ -130,6 +137,19 @@ fn set_formats(client: &mut Client) -> Result<(), ClientError> {
     Ok(())
 }
 
+/// Whether a table that is to be filled is there. What cannot be looked at is not, or filling it will say what is wrong.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn is_there(client: &mut Client, fill: &Fill) -> Result<bool, LoadError> {
+    let found = client.query::<Option<String>>(&format!("select null from {} where 1 = 0", fill.table));
+    let found = refusable(found).map_err(|error| LoadError::Fill {
+        table: fill.table.clone(),
+        error,
+    })?;
+    Ok(found.is_ok())
+}
+
 /// Fills a table. SQL expressions are evaluated by the server, which makes the rows. Other rows are made here and
 /// loaded by as many connections as there are cores, four at most. `progress` is told of the rows that are in after
 /// every batch.
@@ -147,7 +167,8 @@ pub(super) fn fill_table(
         return Err(LoadError::NoColumns { table: table() });
     }
     if let Some(rows) = fill.source.rows::<LoadError>(&fill.table, &fill.columns)? {
-        return fill_rows(client.info(), fill, &rows, stop, progress);
+        fill_rows(client.info(), fill, &rows, stop, progress)?;
+        return Ok(fill.source.check_unchanged()?);
     }
     let mut first = 1;
     while first <= fill.rows {
@@ -288,6 +309,7 @@ impl Loading<'_> {
             table: self.fill.table.clone(),
             first,
             last,
+            place: self.fill.source.lines(first, last),
             error,
         };
         match inserted {

@@ -1,7 +1,8 @@
 //! Lines with tabs between their values and backslashes before what is special: the text format of PostgreSQL's COPY,
 //! and of MySQL's SELECT INTO OUTFILE.
 
-use std::io::{self, BufRead};
+use super::watch::{MOST_ROW_BYTES, told, too_long};
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
 /// What ends the rows in what COPY wrote to a terminal.
@@ -18,13 +19,17 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Reads the next line, with those that follow a backslash at an end, and says how many bytes and line breaks it
-    /// took; `None` at the end.
-    pub fn read(&mut self, file: &mut impl BufRead) -> io::Result<Option<(u64, u64)>> {
+    /// Reads the next line, of this number, with those that follow a backslash at an end, and says how many bytes and
+    /// line breaks it took; `None` at the end.
+    pub fn read(&mut self, file: &mut impl BufRead, line: u64) -> io::Result<Option<(u64, u64)>> {
         self.written.clear();
         let mut breaks = 0;
         loop {
-            let read = file.read_until(b'\n', &mut self.written)?;
+            let left = (MOST_ROW_BYTES + 1).saturating_sub(self.written.len() as u64);
+            let read = file.by_ref().take(left).read_until(b'\n', &mut self.written)?;
+            if self.written.len() as u64 > MOST_ROW_BYTES {
+                return Err(told(too_long(line)));
+            }
             let Some(rest) = self.written.strip_suffix(b"\n").filter(|_| read > 0) else {
                 break;
             };

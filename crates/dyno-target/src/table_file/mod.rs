@@ -1,29 +1,34 @@
 //! Rows of a table that stand in a file: values separated by commas, or lines with tabs as COPY and `mysqldump --tab`
 //! write them.
 //!
-//! A file is read once to know how many rows it has and that it is whole. Before it is loaded it is read once more, to
-//! see that it is still the same and where every thousandth row begins: so several connections can load it at a time,
-//! each from a place of its own, with little of it in memory.
+//! A file is read once to know how many rows it has, that it is whole, and where every thousandth row begins: so several
+//! connections can load it at a time, each from a place of its own, with little of it in memory. What was found is kept
+//! as long as dyno runs and the file has the same size and times; else it is read once more before it is loaded, to see
+//! that it is still the same. After the load it is looked at again.
 
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reader;
+mod watch;
 
 use crate::embedded::hex;
 use dyno_script::{GivenReader, GivenRows, Rows};
 use reader::{Place, RowReader, Span};
 use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Of so many rows one has its place noted.
 const STRIDE: u64 = 1_000;
 
 /// How a file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Values separated by a byte, in double quotes where they hold it, a quote or a line break (RFC 4180).
     Separated(u8),
@@ -72,6 +77,8 @@ pub enum TableFileError {
     NoParquet { path: PathBuf },
     #[error("{} is not the file any more that it was when the campaign was planned; plan a new one", path.display())]
     Changed { path: PathBuf },
+    #[error("{} was changed while it was read; run again when nobody writes to it any more", path.display())]
+    Unsteady { path: PathBuf },
 }
 
 impl TableFile {
@@ -85,9 +92,9 @@ impl TableFile {
             path: path.to_owned(),
             form,
             rows: seen.rows,
-            sha256: seen.sha256,
+            sha256: seen.sha256.clone(),
         };
-        Ok((file, seen.first))
+        Ok((file, seen.first.clone()))
     }
 
     /// Its rows for a table: for each column its name and the number of the value in the file, counted from 1.
@@ -112,50 +119,172 @@ impl TableFile {
         if self.form.layout == Layout::Parquet {
             return Ok(Rows::given(names, Arc::new(parquet::Groups { file, values })));
         }
-        let indexed = Indexed {
-            file,
-            places: seen.places.into(),
-            values,
-        };
+        let indexed = Indexed { file, seen, values };
         Ok(Rows::given(names, Arc::new(indexed)))
+    }
+
+    /// Makes sure that it is what was read, after it was loaded.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn check_unchanged(&self) -> Result<(), TableFileError> {
+        let unread = |cause| TableFileError::Read {
+            path: self.path.clone(),
+            cause,
+        };
+        let now = Stamp::of(&std::fs::metadata(&self.path).map_err(unread)?);
+        match Seen::kept(&self.path, &self.form) {
+            Some(seen) if seen.stamp == now && seen.sha256 == self.sha256 => Ok(()),
+            _ => Err(TableFileError::Unsteady {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
+    /// Where these rows stand, in words.
+    pub(crate) fn lines(&self, first: u64, last: u64) -> String {
+        let name = self.path.display();
+        match (self.line(first), self.line(last)) {
+            (Some(first), Some(last)) if first < last => format!("{name}, lines {first} to {last}"),
+            (Some(line), _) => format!("{name}, line {line}"),
+            _ => name.to_string(),
+        }
+    }
+
+    /// The line in which a row begins, from 1; `None`: there are no lines, or not so many.
+    fn line(&self, row: u64) -> Option<u64> {
+        if self.form.layout == Layout::Parquet {
+            return None;
+        }
+        let mut reader = RowReader::new(File::open(&self.path).ok()?, self.form.layout);
+        for _ in 0..u64::from(self.form.header) + row - 1 {
+            reader.next().ok().filter(|is_there| *is_there)?;
+        }
+        line_at(&self.path, reader.place().byte).ok()
     }
 }
 
+/// The line of what stands at a place of a file, or behind the line breaks there.
+fn line_at(path: &Path, byte: u64) -> io::Result<u64> {
+    let mut line = 1;
+    for (at, read) in (0..).zip(BufReader::with_capacity(64 << 10, File::open(path)?).bytes()) {
+        match read? {
+            b'\n' => line += 1,
+            b'\r' => {}
+            _ if at >= byte => break,
+            _ => {}
+        }
+    }
+    Ok(line)
+}
+
+/// What changes with a file's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    bytes: u64,
+    /// When its content and when anything of it was changed, in seconds and nanoseconds.
+    changed: [(i64, i64); 2],
+}
+
+impl Stamp {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            file: (found.dev(), found.ino()),
+            bytes: found.size(),
+            changed: [(found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec())],
+        }
+    }
+
+    /// Whether a change from now on would show: a file system's clock has coarse ticks.
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
+        self.changed
+            .iter()
+            .all(|(seconds, _)| seconds.saturating_add(2) < now.cast_signed())
+    }
+}
+
+/// A file, and what decides about its rows.
+type Key = (PathBuf, Layout, bool);
+
+/// What was found out about files.
+static KEPT: LazyLock<Mutex<HashMap<Key, Arc<Seen>>>> = LazyLock::new(Mutex::default);
+
 /// What is found out by reading all of a file.
+#[derive(Debug)]
 struct Seen {
     rows: u64,
     first: Vec<String>,
+    /// Where every [`STRIDE`]th row begins.
     places: Vec<Place>,
     sha256: String,
+    stamp: Stamp,
+    /// Whether it was read long enough after its last change.
+    is_settled: bool,
 }
 
 impl Seen {
-    fn of(path: &Path, form: &FileForm) -> Result<Self, TableFileError> {
+    /// What was found out when it was read last.
+    fn kept(path: &Path, form: &FileForm) -> Option<Arc<Self>> {
+        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(&(path.to_owned(), form.layout, form.header)).cloned()
+    }
+
+    fn of(path: &Path, form: &FileForm) -> Result<Arc<Self>, TableFileError> {
         let unread = |cause| TableFileError::Read {
             path: path.to_owned(),
             cause,
         };
-        let wrong = |message| TableFileError::Row {
-            path: path.to_owned(),
-            message,
-        };
         // A pipe gives its rows only once.
-        if !std::fs::metadata(path).map_err(unread)?.is_file() {
+        let found = std::fs::metadata(path).map_err(unread)?;
+        if !found.is_file() {
             return Err(unread(io::Error::other("it is not a regular file")));
         }
-        if form.layout == Layout::Parquet {
-            #[cfg(feature = "parquet")]
-            return parquet::look(path);
-            #[cfg(not(feature = "parquet"))]
-            return Err(TableFileError::NoParquet { path: path.to_owned() });
+        let stamp = Stamp::of(&found);
+        if let Some(kept) = Self::kept(path, form).filter(|kept| kept.is_settled && kept.stamp == stamp) {
+            return Ok(kept);
         }
-        let mut reader = RowReader::new(Hashed::of(File::open(path).map_err(unread)?), form.layout);
+        let is_settled = stamp.is_settled();
         let mut seen = Self {
             rows: 0,
             first: Vec::new(),
             places: Vec::new(),
             sha256: String::new(),
+            stamp,
+            is_settled,
         };
+        if form.layout == Layout::Parquet {
+            #[cfg(feature = "parquet")]
+            parquet::look(path, &mut seen)?;
+            #[cfg(not(feature = "parquet"))]
+            return Err(TableFileError::NoParquet { path: path.to_owned() });
+        } else {
+            seen.read(path, form)?;
+        }
+        if Stamp::of(&std::fs::metadata(path).map_err(unread)?) != stamp {
+            return Err(TableFileError::Unsteady { path: path.to_owned() });
+        }
+        let seen = Arc::new(seen);
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert((path.to_owned(), form.layout, form.header), Arc::clone(&seen));
+        Ok(seen)
+    }
+
+    /// Reads all rows.
+    fn read(&mut self, path: &Path, form: &FileForm) -> Result<(), TableFileError> {
+        let wrong = |message| TableFileError::Row {
+            path: path.to_owned(),
+            message,
+        };
+        let file = File::open(path).map_err(|cause| TableFileError::Read {
+            path: path.to_owned(),
+            cause,
+        })?;
+        let mut reader = RowReader::new(Hashed::of(file), form.layout);
         let mut width = None;
         let mut is_name = form.header;
         loop {
@@ -165,25 +294,25 @@ impl Seen {
             }
             let values = reader.width();
             if width.is_none() {
-                seen.first = reader.texts();
+                self.first = reader.texts();
             }
             let wanted = *width.get_or_insert(values);
             if values != wanted {
+                let line = line_at(path, place.byte).unwrap_or(place.line);
                 return Err(wrong(format!(
-                    "line {}: it has {values} values, and the first {wanted}",
-                    place.line
+                    "line {line}: it has {values} values, and the first {wanted}"
                 )));
             }
             if std::mem::take(&mut is_name) {
                 continue;
             }
-            if seen.rows.is_multiple_of(STRIDE) {
-                seen.places.push(place);
+            if self.rows.is_multiple_of(STRIDE) {
+                self.places.push(place);
             }
-            seen.rows += 1;
+            self.rows += 1;
         }
-        seen.sha256 = reader.into_inner().digest();
-        Ok(seen)
+        self.sha256 = reader.into_inner().digest();
+        Ok(())
     }
 }
 
@@ -218,8 +347,7 @@ impl Read for Hashed {
 #[derive(Debug)]
 struct Indexed {
     file: Arc<TableFile>,
-    /// Where every [`STRIDE`]th row begins.
-    places: Arc<[Place]>,
+    seen: Arc<Seen>,
     /// For each column the number of its value, from 1.
     values: Box<[usize]>,
 }
@@ -228,7 +356,7 @@ impl GivenRows for Indexed {
     fn open(&self) -> Box<dyn GivenReader> {
         Box::new(Reading {
             file: Arc::clone(&self.file),
-            places: Arc::clone(&self.places),
+            seen: Arc::clone(&self.seen),
             reader: None,
             at: 0,
             spans: vec![None; self.values.len()],
@@ -241,7 +369,7 @@ impl GivenRows for Indexed {
 #[derive(Debug)]
 struct Reading {
     file: Arc<TableFile>,
-    places: Arc<[Place]>,
+    seen: Arc<Seen>,
     reader: Option<RowReader<File>>,
     /// The number of the row it has read last.
     at: u64,
@@ -257,7 +385,9 @@ impl Reading {
         // What lies further ahead than its thousand is jumped to.
         let goes_on = self.reader.is_some() && self.at < row && self.at >= stride * STRIDE;
         if !goes_on {
-            let place = usize::try_from(stride).ok().and_then(|number| self.places.get(number));
+            let place = usize::try_from(stride)
+                .ok()
+                .and_then(|number| self.seen.places.get(number));
             let place = place.ok_or_else(|| format!("{} has no such row", self.file.path.display()))?;
             let file = File::open(&self.file.path).map_err(|cause| self.said(&cause.to_string()))?;
             let reader = RowReader::at(file, self.file.form.layout, *place);

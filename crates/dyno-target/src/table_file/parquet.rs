@@ -14,8 +14,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is found out about a file.
-pub(super) fn look(path: &Path) -> Result<Seen, TableFileError> {
+/// Finds out about a file what it says itself.
+pub(super) fn look(path: &Path, seen: &mut Seen) -> Result<(), TableFileError> {
     let unread = |cause| TableFileError::Read {
         path: path.to_owned(),
         cause,
@@ -29,12 +29,10 @@ pub(super) fn look(path: &Path) -> Result<Seen, TableFileError> {
     let reader = SerializedFileReader::new(File::open(path).map_err(unread)?).map_err(wrong)?;
     let file = reader.metadata().file_metadata();
     let columns = file.schema().get_fields().iter();
-    Ok(Seen {
-        rows: u64::try_from(file.num_rows()).unwrap_or_default(),
-        first: columns.map(|column| column.name().to_owned()).collect(),
-        places: Vec::new(),
-        sha256: hashed.digest(),
-    })
+    seen.rows = u64::try_from(file.num_rows()).unwrap_or_default();
+    seen.first = columns.map(|column| column.name().to_owned()).collect();
+    seen.sha256 = hashed.digest();
+    Ok(())
 }
 
 /// The rows of a file, with the numbers of their values for each column, from 1.

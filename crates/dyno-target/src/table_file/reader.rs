@@ -2,7 +2,8 @@
 
 use super::Layout;
 use super::lines::Line;
-use csv::{ByteRecord, Position, ReaderBuilder};
+use super::watch::Watched;
+use csv::{ByteRecord, ErrorKind, Position, ReaderBuilder};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
@@ -21,29 +22,38 @@ pub(super) struct Place {
 /// A file, and the row that was read last.
 #[derive(Debug)]
 pub(super) enum RowReader<R> {
-    Separated { file: Box<csv::Reader<R>>, row: ByteRecord },
-    Escaped { file: BufReader<R>, row: Line, next: Place },
+    Separated {
+        file: Box<csv::Reader<Watched<R>>>,
+        row: ByteRecord,
+    },
+    Escaped {
+        file: BufReader<R>,
+        row: Line,
+        next: Place,
+    },
 }
 
 impl<R: Read> RowReader<R> {
     /// At the begin of a file.
     pub fn new(file: R, layout: Layout) -> Self {
         match layout {
-            Layout::Separated(delimiter) => {
-                let mut builder = ReaderBuilder::new();
-                // How many values there are is told in our own words.
-                builder.has_headers(false).flexible(true).delimiter(delimiter);
-                Self::Separated {
-                    file: Box::new(builder.from_reader(file)),
-                    row: ByteRecord::new(),
-                }
-            }
+            Layout::Separated(delimiter) => Self::separated(Watched::new(file, delimiter), delimiter),
             // Parquet is read by others.
             Layout::Escaped | Layout::Parquet => Self::Escaped {
                 file: BufReader::with_capacity(64 << 10, file),
                 row: Line::default(),
                 next: Place { byte: 0, line: 1 },
             },
+        }
+    }
+
+    fn separated(file: Watched<R>, delimiter: u8) -> Self {
+        let mut builder = ReaderBuilder::new();
+        // How many values there are is told in our own words.
+        builder.has_headers(false).flexible(true).delimiter(delimiter);
+        Self::Separated {
+            file: Box::new(builder.from_reader(file)),
+            row: ByteRecord::new(),
         }
     }
 
@@ -67,12 +77,18 @@ impl<R: Read> RowReader<R> {
     /// The line and what is wrong with it.
     pub fn next(&mut self) -> Result<bool, String> {
         let line = self.place().line;
+        let said = |error: &io::Error| match error.kind() {
+            // It has its line in it.
+            io::ErrorKind::InvalidData => error.to_string(),
+            _ => format!("line {line}: {error}"),
+        };
         match self {
-            Self::Separated { file, row } => file
-                .read_byte_record(row)
-                .map_err(|error| format!("line {line}: {error}")),
+            Self::Separated { file, row } => file.read_byte_record(row).map_err(|error| match error.kind() {
+                ErrorKind::Io(error) => said(error),
+                _ => format!("line {line}: {error}"),
+            }),
             Self::Escaped { file, row, next } => {
-                let taken = row.read(file).map_err(|error| format!("line {line}: {error}"))?;
+                let taken = row.read(file, line).map_err(|error| said(&error))?;
                 if let Some((bytes, breaks)) = taken {
                     next.byte += bytes;
                     next.line += breaks;
@@ -120,7 +136,7 @@ impl<R: Read> RowReader<R> {
     /// The file.
     pub fn into_inner(self) -> R {
         match self {
-            Self::Separated { file, .. } => file.into_inner(),
+            Self::Separated { file, .. } => file.into_inner().into_inner(),
             Self::Escaped { file, .. } => file.into_inner(),
         }
     }
@@ -129,7 +145,10 @@ impl<R: Read> RowReader<R> {
 impl<R: Read + Seek> RowReader<R> {
     /// In a file, before the row that begins there.
     pub fn at(file: R, layout: Layout, place: Place) -> io::Result<Self> {
-        let mut reader = Self::new(file, layout);
+        let mut reader = match layout {
+            Layout::Separated(delimiter) => Self::separated(Watched::at(file, delimiter, place.line), delimiter),
+            layout => Self::new(file, layout),
+        };
         match &mut reader {
             Self::Separated { file, .. } => {
                 let mut position = Position::new();

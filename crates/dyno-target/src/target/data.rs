@@ -57,6 +57,25 @@ impl RowSource {
             Self::File(file) => Some(file.rows(columns)?),
         })
     }
+
+    /// Makes sure that the rows which were loaded are still the ones that stand in the file.
+    ///
+    /// # Errors
+    /// It was changed meanwhile.
+    pub(crate) fn check_unchanged(&self) -> Result<(), TableFileError> {
+        match self {
+            Self::Server | Self::Seed(_) => Ok(()),
+            Self::File(file) => file.check_unchanged(),
+        }
+    }
+
+    /// Where these rows stand, to be put behind their numbers; empty if they are made.
+    pub(crate) fn lines(&self, first: u64, last: u64) -> String {
+        match self {
+            Self::Server | Self::Seed(_) => String::new(),
+            Self::File(file) => format!(" ({})", file.lines(first, last)),
+        }
+    }
 }
 
 /// What a run finds of what the run before it did to the data.

@@ -4,7 +4,7 @@
 //! written. Where it cannot be read, for want of a quote or a letter, only what cannot be part of a password is
 //! left.
 
-use super::named::{Product, USUAL, by_name, is_uri, product};
+use super::named::{EMBEDDED, Product, USUAL, by_name, is_uri, product};
 pub(crate) use dyno_text::HIDDEN;
 use dyno_text::{PASSWORDS as PARTS, is_named_secret, user_password};
 
@@ -74,11 +74,12 @@ pub fn without_secrets(address: &str) -> String {
 pub fn word_without_secrets(word: &str) -> String {
     // An option and its value in one word, or the option of a script and its value.
     if let Some((option, value)) = word.split_once('=')
-        && (option.starts_with("--") || option == "target" || is_of_script(option, value))
+        && (option.starts_with("--") || is_target(option) || is_of_script(option, value))
         && !option.contains(char::is_whitespace)
     {
         let value = match option {
-            "target" | "--target" | "--to" => without_secrets(value),
+            "--target" | "--to" => without_secrets(value),
+            option if is_target(option) => list_without_secrets(value),
             SET => set_without_secrets(value),
             // Such as sysbench's --mysql-password.
             _ if is_named_secret(option, value) => HIDDEN.to_owned(),
@@ -95,6 +96,54 @@ pub fn word_without_secrets(word: &str) -> String {
     } else {
         in_text(word)
     }
+}
+
+/// Whether this is the name of where a server is.
+fn is_target(name: &str) -> bool {
+    name == "target" || name.ends_with(".target")
+}
+
+/// Addresses with commas between them, or one, as they may be shown and archived.
+fn list_without_secrets(list: &str) -> String {
+    let pieces = pieces(list);
+    if pieces.iter().all(|piece| is_whole(piece)) {
+        let shown: Vec<String> = pieces.into_iter().map(without_secrets).collect();
+        return shown.join(",");
+    }
+    // A comma may be part of a password, from the first address on that may have one.
+    match list.split_once(',') {
+        Some((first, rest)) if is_embedded(first.trim()) => format!("{first},{}", list_without_secrets(rest)),
+        _ => without_secrets(list),
+    }
+}
+
+/// What stands between the commas of a list. One behind a backslash is part of an address.
+fn pieces(list: &str) -> Vec<&str> {
+    let (mut pieces, mut begin) = (Vec::new(), 0);
+    for (at, _) in list.match_indices(',') {
+        if !list[..at].ends_with('\\') {
+            pieces.push(&list[begin..at]);
+            begin = at + 1;
+        }
+    }
+    pieces.push(&list[begin..]);
+    pieces
+}
+
+/// Whether this is an address by itself, and not what a comma in a password has left of one.
+fn is_whole(piece: &str) -> bool {
+    let piece = piece.trim();
+    if is_uri(piece) {
+        let (_, rest) = piece.split_once("://").unwrap_or_default();
+        let hosts = rest.split(['/', '?']).next().unwrap_or_default();
+        return rest.contains('@') || strange_port(hosts).is_none();
+    }
+    is_embedded(piece) || (is_by_name(piece) && piece.contains('@'))
+}
+
+/// Whether this names a server of dyno's own.
+fn is_embedded(piece: &str) -> bool {
+    piece.split(':').next() == Some(EMBEDDED) && !piece.contains('@')
 }
 
 /// The option of `dyno run` whose value is a name and a value.
@@ -136,7 +185,12 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
             text = text.replace(word, shown);
         }
     };
-    for (word, shown) in words.iter().zip(words_without_secrets(words)) {
+    // One address of a list may be repeated alone.
+    let lists = words.iter().filter_map(|word| word.split_once('='));
+    let lists = lists.flat_map(|(_, list)| pieces(list)).map(str::to_owned);
+    let lists = lists.filter(|piece| is_uri(piece) || is_by_name(piece));
+    let words: Vec<String> = words.iter().cloned().chain(lists).collect();
+    for (word, shown) in words.iter().zip(words_without_secrets(&words)) {
         hide(word, &shown);
         if let (Some((_, word)), Some((_, shown))) = (word.split_once('='), shown.split_once('='))
             && word.len() > HIDDEN.len()
@@ -542,6 +596,46 @@ mod tests {
     }
 
     #[test]
+    fn each_address_of_a_list_is_hidden_by_itself() {
+        let set = |list: &str| words_without_secrets(&["--set".to_owned(), list.to_owned()]).concat()[5..].to_owned();
+        for (list, shown) in [
+            (
+                "target=postgres://a:s3cret@127.0.0.1:1/x,mysql://b:h1dden@127.0.0.1:2/y,embedded:mariadb",
+                "target=postgres://a:***@127.0.0.1:1/x,mysql://b:***@127.0.0.1:2/y,embedded:mariadb",
+            ),
+            (
+                "proxy.target=embedded,postgres://a:s3cret@h1\\,h2:7/x",
+                "proxy.target=embedded,postgres://a:***@h1\\,h2:7/x",
+            ),
+            (
+                "target=postgres://db:5/x,oracle:ann/s3cret@SHOP",
+                "target=postgres://db:5/x,oracle:ann/***@SHOP",
+            ),
+            // A comma in a password, whatever follows it.
+            ("target=postgres://a:s3,cret@db/x", "target=postgres://a:***@db/x"),
+            (
+                "target=postgres://a:s3,embedded:cret@db/x",
+                "target=postgres://a:***@db/x",
+            ),
+            (
+                "target=postgres://a:s3,postgres://cret@db/x",
+                "target=postgres://a:***@db/x",
+            ),
+            (
+                "target=embedded,host=db password=s3cret",
+                "target=embedded,host=db password=***",
+            ),
+        ] {
+            assert_eq!(set(list), shown);
+            assert_eq!(word_without_secrets(&format!("--set={list}")), format!("--set={shown}"));
+        }
+        let words = ["--set", "target=postgres://a:s3cret@h1/x,postgres://b:h1dden@h2/y"].map(str::to_owned);
+        let said = "no postgres://b:h1dden@h2/y; h1dden and s3cret are wrong";
+        let shown = "no postgres://b:***@h2/y; *** and *** are wrong";
+        assert_eq!(text_without_secrets(said, &words), shown);
+    }
+
+    #[test]
     fn every_kind_of_database_has_parameters_of_its_own() {
         for (address, shown) in [
             (
@@ -655,7 +749,8 @@ mod tests {
             }
             let typed: String = typed.into_iter().collect();
             for shown in [without_secrets(&typed),
-                words_without_secrets(&["--target".to_owned(), typed.clone()]).concat()] {
+                words_without_secrets(&["--target".to_owned(), typed.clone()]).concat(),
+                words_without_secrets(&["--set".to_owned(), format!("target=embedded,{typed}")]).concat()] {
                 prop_assert!(!shown.contains(CANARY), "{typed}: {shown}");
             }
             let env = |name: &str| (name == "PGUSER").then(|| "u".to_owned());

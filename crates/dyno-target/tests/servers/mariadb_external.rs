@@ -209,6 +209,52 @@ fn the_database_of_others_stays_theirs() {
 }
 
 #[test]
+fn rows_go_only_into_tables_that_the_setup_made() {
+    let (_embedded, server) = server("tests-mariadb-rows");
+    let mut client = server.connection("").connect().unwrap();
+    client.execute(&format!("drop database if exists {WORKING}")).unwrap();
+    client.execute("create or replace database theirs").unwrap();
+    client.execute("create table theirs.t (id int primary key)").unwrap();
+    let info = server.connection_tcp("theirs");
+    let stop = StopFlag::default();
+    let filling = |setup: &str, table: &str| Data {
+        fill: vec![Fill {
+            table: table.to_owned(),
+            rows: 5,
+            columns: vec![("id".to_owned(), "row".to_owned())],
+            source: RowSource::Seed(1),
+        }],
+        state: State::Reload,
+        ..data(setup)
+    };
+    let mut count = |table: &str| {
+        let query = format!("select count(*) from {table}");
+        client.query_first::<u64>(&query).unwrap().unwrap()
+    };
+    for table in ["theirs.t", "`theirs` . t"] {
+        for setup in ["", "create table if not exists theirs.t (id int)"] {
+            let error = refused(prepared(&info, &filling(setup, table), &stop));
+            let expected = format!("into the table {table}, which is not of this experiment");
+            assert!(error.contains(&expected), "{error}");
+        }
+    }
+    assert_eq!(count("theirs.t"), 0);
+
+    // A set-up that goes elsewhere does not take the rows with it.
+    let elsewhere = "create table t (id int); use theirs";
+    prepared(&info, &filling(elsewhere, "t"), &stop).unwrap();
+    assert_eq!((count("theirs.t"), count(&format!("{WORKING}.t"))), (0, 5));
+
+    // What it makes elsewhere is its own the first time; then it is in its own way.
+    let beside = filling("create table theirs.beside (id int)", "theirs.beside");
+    prepared(&info, &beside, &stop).unwrap();
+    assert!(refused(prepared(&info, &beside, &stop)).contains("not of this experiment"));
+    let error = refused(prepared(&info, &data("create table theirs.beside (id int)"), &stop));
+    assert!(error.contains("make tables without naming a database"), "{error}");
+    assert_eq!(count("theirs.beside"), 5);
+}
+
+#[test]
 fn connections_of_dyno_are_counted_and_what_is_not_possible_is_said() {
     let (_embedded, server) = server("tests-mariadb-terms");
     let info = server.connection("mysql");

@@ -143,6 +143,15 @@ fn what_is_not_dynos_is_left_and_said() {
     let said = refused(prepared(info, &data(1)));
     assert!(said.starts_with("the set-up, line 2: ORA-00955"), "{said}");
     assert!(said.ends_with("or measure as another user"), "{said}");
+    let unmade = Data {
+        setup: sql("create table other (id number)"),
+        ..data(1)
+    };
+    let said = refused(prepared(info, &unmade));
+    assert!(
+        said.contains("the table tbl, which is not of this experiment"),
+        "{said}"
+    );
     let stop = StopFlag::default();
     info.remove("BENCH.DYNO_RUN", &mut Vec::new(), &stop).unwrap();
     assert_eq!(count(info, "tbl"), 0);

@@ -128,6 +128,8 @@ fn begun(series: &Series, number: usize, archive: &Path) -> Result<Option<String
         .and_then(|member| member.planned.clone());
     let mut record = planned.ok_or(RunError::NothingPlanned)?;
     record.started = Zoned::now();
+    // Earlier dynos archived here that of the series.
+    record.label = None;
     record.series = Some(series.record.id.clone());
     let campaign = CampaignWriter::create(archive, &record)?;
     Ok(Some(campaign.path().to_string_lossy().into_owned()))

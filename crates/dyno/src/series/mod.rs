@@ -62,7 +62,8 @@ pub fn run(
         })
         .collect();
     if !wrong.is_empty() {
-        return Err(SeriesError::Several(wrong).into());
+        let number = wrong.len();
+        return Err(SeriesError::Several { number, wrong }.into());
     }
     if arguments.dry_run {
         let shown: Vec<_> = members
@@ -111,7 +112,11 @@ fn record_of(
 ) -> Result<SeriesRecord, Failure> {
     let member = |(experiment, plan): &(Experiment, Result<Plan, String>)| {
         let planned = match plan {
-            Ok(plan) => Some(Box::new(record(&request(plan.clone(), arguments, environment))?)),
+            // The label is that of the series, not of its campaigns.
+            Ok(plan) => Some(Box::new(record(&Request {
+                label: None,
+                ..request(plan.clone(), arguments, environment)
+            })?)),
             Err(_) => None,
         };
         Ok::<_, Failure>(SeriesMember {

@@ -146,3 +146,60 @@ fn depends_on_the_schema_and_is_named() {
         "citext public, hstore dyno_guest, pg_trgm public, plpgsql pg_catalog"
     );
 }
+
+/// An experiment that puts rows into a table, after this set-up.
+fn filling(desk: &Desk, name: &str, setup: &str, table: &str) {
+    desk.file(
+        &format!("{name}.toml"),
+        &format!(
+            "title = \"Rows\"\n[data]\nstate = \"reload\"\nsetup = '''\n{setup}\n'''\n\
+             [data.fill.{table}]\nrows = 5\ngenerate = {{ id = \"row\" }}\n\
+             [[workload]]\nscript = \"select 1;\"\n\
+             [phases]\nwarmup = \"0s\"\nmeasure = \"200ms\"\ninterval = \"100ms\"\n"
+        ),
+    );
+}
+
+#[test]
+fn gets_no_rows_but_in_tables_that_the_setup_made() {
+    let (desk, database) = (Desk::new(), database("e2e_rows"));
+    database.execute("create table public.victim as select 7 as id");
+    let run = |name: &str| desk.on(&database.target(), [&format!("{name}.toml")]);
+    for (name, table) in [("plain", "victim"), ("named", "\"public.victim\"")] {
+        filling(&desk, name, "create table mine (id int);", table);
+        run(name)
+            .expect(1)
+            .says("victim in the schema \"public\", which is not of this experiment: its setup did not create it");
+    }
+    let kept = "create table if not exists public.victim (id int);";
+    filling(&desk, "kept", kept, "\"public.victim\"");
+    run("kept").expect(1).says("its setup did not create it");
+    assert_eq!(
+        database.value("select string_agg(id::text, ',') from public.victim"),
+        "7"
+    );
+
+    // What it makes elsewhere is its own the first time; then it is in its own way.
+    filling(
+        &desk,
+        "beside",
+        "create table public.beside (id int);",
+        "\"public.beside\"",
+    );
+    run("beside").expect(0);
+    run("beside")
+        .expect(1)
+        .says("relation \"beside\" already exists")
+        .says("make tables without naming a schema");
+    assert_eq!(database.value("select count(*) from public.beside"), "5");
+}
+
+#[test]
+fn a_schema_from_pg_dump_leaves_the_tables_to_be_found() {
+    let (desk, database) = (Desk::new(), database("e2e_dump"));
+    let dump = "set statement_timeout = 0;\nselect pg_catalog.set_config('search_path', '', false);\n\
+                create table public.shopt (id integer not null);";
+    filling(&desk, "dump", dump, "shopt");
+    desk.on(&database.target(), ["dump.toml"]).expect(0);
+    assert_eq!(database.value("select count(*) from public.shopt"), "5");
+}

@@ -66,7 +66,11 @@ fn dyno(desk: &Desk, home: &Home, words: &[&str]) -> Ended {
 
 #[test]
 fn a_new_experiment_is_checked_and_runs_as_it_stands() {
-    let (desk, home) = (Desk::new(), Home::new());
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    desk.dyno("new dyno")
+        .expect(1)
+        .says("is what the experiments of a folder share");
+    assert!(!desk.path().join("dyno.toml").exists());
     desk.dyno("new shop")
         .expect(0)
         .shows("Wrote shop.toml, and experiment.schema.json for editors");
@@ -75,11 +79,19 @@ fn a_new_experiment_is_checked_and_runs_as_it_stands() {
     dyno(&desk, &home, &[&["check", "shop.toml"][..], &few].concat())
         .expect(0)
         .shows("shop.look-up: 1 statement prepared by")
-        .shows("shop.place: 4 statements prepared by");
+        .shows("shop.place: 4 statements prepared by")
+        .shows("check all-paid: 1 statement prepared by");
     let short = ["--set", "warmup=0s", "--set", "measure=1s"];
     dyno(&desk, &home, &[&["run", "shop.toml"][..], &few, &short].concat())
         .expect(0)
         .ends_with_report();
+    let mariadb = ["--set", "target=embedded:mariadb"];
+    dyno(
+        &desk,
+        &home,
+        &[&["run", "shop.toml"][..], &few, &short, &mariadb].concat(),
+    )
+    .expect(0);
     let written = fs::read_to_string(desk.path().join("shop.toml")).unwrap();
     desk.file(
         "shop.toml",
@@ -90,7 +102,22 @@ fn a_new_experiment_is_checked_and_runs_as_it_stands() {
         .shows("shop.look-up: 1 statement prepared by")
         .shows("shop.place: REFUSED by")
         .shows("column \"nane\" does not exist")
-        .says("a server refuses a statement of 1 script");
+        .says("a server refuses 1 of these");
+    // So are tables to fill, and questions.
+    let wrong = written
+        .replace("amount <= 0", "amonut <= 0")
+        .replace("[data.fill.customer]", "[data.fill.custmer]")
+        .replace("{ id = \"row\", customer_id =", "{ id = \"row\", custmer_id =");
+    desk.file("shop.toml", &wrong);
+    for target in [&[][..], &mariadb] {
+        dyno(&desk, &home, &[&["check", "shop.toml"][..], &few, target].concat())
+            .expect(1)
+            .shows("rows of custmer: REFUSED by")
+            .shows("setup makes no table custmer; did you mean `customer`?")
+            .shows("the table orders has no column custmer_id; did you mean `customer_id`?")
+            .shows("check all-paid: REFUSED by")
+            .says("servers refuse 3 of these");
+    }
 }
 
 #[test]
@@ -144,6 +171,27 @@ fn tables_are_loaded_from_files_on_both_databases() {
     dyno(&desk, &home, &words)
         .expect(1)
         .says("city.csv, line 2: it has 2 values, and the first 3");
+
+    // What a database refuses has its place in the file.
+    desk.file(
+        "city.csv",
+        "id,people,name\n1,1,\"two\nlines\"\n2,1,Ulm\nthree,1,Bonn\n",
+    );
+    let on = |target: &str| {
+        dyno(
+            &desk,
+            &home,
+            &["run", "city.toml", "--set", &format!("target={target}")],
+        )
+    };
+    on("embedded")
+        .expect(1)
+        .says("filling city failed at row 3 (")
+        .says("city.csv, line 5), column id: \"three\": ERROR");
+    on("embedded:mariadb")
+        .expect(1)
+        .says("filling city failed at rows 1 to 3 (")
+        .says("city.csv, lines 2 to 5): ERROR 1366");
 }
 
 #[test]

@@ -157,6 +157,7 @@ fn one_that_fails_keeps_no_other_and_is_gone_on_with() {
 #[test]
 fn what_was_interrupted_is_gone_on_with() {
     let (desk, home) = (desk(), Home::new());
+    desk.file("shelf/zoom.toml", &experiment("Zoom in", "", "select 1;"));
     let running = Running::start(desk.command_embedded(&home, "shelf --name nightly --set measure=3s"));
     wait_for("the second experiment", || {
         let mut runs = run_folders(&desk.archive()).into_iter();
@@ -172,8 +173,19 @@ fn what_was_interrupted_is_gone_on_with() {
     };
     assert_eq!(states().iter().filter(|state| *state == "complete").count(), 1);
     let ended = desk.embedded(&home, "--resume nightly").expect(0);
-    assert_eq!(lines(&ended), ["2/2 Look up complete TPS"]);
-    assert_eq!(states(), ["complete"; 2]);
+    assert_eq!(lines(&ended), ["2/3 Look up complete TPS", "3/3 Zoom in complete TPS"]);
+    assert_eq!(states(), ["complete"; 3]);
+    // The name of the series is not that of an experiment which had not begun.
+    let folders = fs::read_dir(desk.archive())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    let folders: Vec<String> = folders.map(|name| name.into_string().unwrap()).collect();
+    assert!(folders.iter().any(|name| name.ends_with("-zoom")), "{folders:?}");
+    assert_eq!(
+        folders.iter().filter(|name| name.contains("nightly")).count(),
+        1,
+        "{folders:?}"
+    );
     home.assert_no_server();
 }
 
@@ -190,11 +202,20 @@ fn what_holds_where_is_told_before_anything_is_measured() {
     desk.dyno("run shelf/add.toml --dry-run")
         .expect(0)
         .shows("shared phases.measure \"1s\" (from shelf/dyno.toml)");
-    desk.file("shelf/dyno.toml", "[defaults.phases]\nmeasure = \"soon\"\n");
+    let shared = "[defaults.phases]\nmeasure = \"soon\"\n[defaults.parameters]\nrows = 100\n";
+    desk.file("shelf/dyno.toml", shared);
     desk.dyno("run shelf")
         .expect(1)
         .says("shelf/dyno.toml:2:11: `measure` cannot be `soon`");
+    // What is wrong in what they share is said once.
+    let said = desk.dyno("run shelf").expect(1).stderr;
+    assert_eq!(said.matches("cannot be `soon`").count(), 1, "{said}");
+    assert!(said.contains("(this concerns 2 experiments)"), "{said}");
     desk.dyno("run shelf/dyno.toml").expect(1).says("is none itself");
+    desk.dyno("check shelf").expect(1).says("is a folder of experiments");
+    desk.dyno("check htap")
+        .expect(1)
+        .says("`htap` is a series of 32 experiments");
     assert!(!desk.archive().exists());
 }
 
@@ -203,6 +224,13 @@ fn it_is_served_as_it_is_written() {
     let (desk, home) = (desk(), Home::new());
     desk.embedded(&home, "shelf").expect(0);
     let folder = series(&desk);
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    desk.dyno(&format!("show {name}"))
+        .expect(1)
+        .says("is a series of 2 experiments, each with a campaign of its own");
+    desk.dyno("show 2")
+        .expect(0)
+        .says("note: 2 campaigns begin with \"2\"; this is the newest, ");
     let name = folder.file_name().unwrap().to_str().unwrap();
     let server = Server::start(&desk, &[]);
     server.get("/").expect(200).says(&format!("href=\"/series/{name}\""));

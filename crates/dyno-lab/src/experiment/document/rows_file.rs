@@ -6,7 +6,7 @@ use crate::experiment::section::Section;
 use crate::experiment::{FillPlan, did_you_mean};
 use crate::nearest::nearest;
 use dyno_archive::plan::{RowFile, RowLayout};
-use dyno_target::table_file::{FileForm, Layout, TableFile};
+use dyno_target::table_file::{FileForm, Layout, TableFile, TableFileError};
 use indexmap::IndexMap;
 use std::ops::Range;
 use std::path::Path;
@@ -73,7 +73,10 @@ impl Reader<'_> {
             sha256: String::new(),
         };
         let (looked, first) = TableFile::look(&file.path, file_form(&file)).map_err(|error| {
-            let help = "the path is relative to the experiment file";
+            let help = match error {
+                TableFileError::Read { .. } => "the path is relative to the experiment file",
+                _ => "",
+            };
             self.source.complain(span.clone(), error.to_string(), help)
         })?;
         file.sha256 = looked.sha256;

@@ -248,6 +248,7 @@ impl Loading<'_> {
             table: self.fill.table.clone(),
             first,
             last,
+            place: self.fill.source.lines(first, last),
             message,
             state,
         };

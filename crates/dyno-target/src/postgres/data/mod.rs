@@ -9,8 +9,8 @@ use super::address::ConnectionInfo;
 use super::embedded::DatabaseLocale;
 use super::load::{Fill, LoadError, check_columns, fill_table, run_sql, run_sql_with};
 use super::room::needed_bytes;
-use super::schema::{SchemaError, SetUp, check_inside};
-use super::{AskError, Client};
+use super::schema::{Before, SchemaError, SetUp, advice};
+use super::{AskError, Client, server_message};
 use crate::host::check_room;
 use crate::target::{Data, Part, Progress, Reach, Sql, StopFlag, TargetError};
 use sha2::{Digest, Sha256};
@@ -76,9 +76,10 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
     } = loading;
     let mut client = info.connect_until(stop)?;
     progress.part(Part::Schema);
+    let before = within.tables(&mut client)?;
     within.run(&mut client, &data.setup)?;
     let fills = fills(data);
-    within.check(&mut client, &fills)?;
+    within.check(&mut client, before.as_ref(), &fills)?;
     check_columns(&mut client, &fills)?;
     if let Some((folder, copies)) = room {
         check_room(folder, needed_bytes(&mut client, &fills, copies)?)?;
@@ -111,20 +112,43 @@ enum Within<'a, 'b> {
 impl Within<'_, '_> {
     fn run(&mut self, client: &mut Client, Sql { text, name }: &Sql) -> Result<(), LoadError> {
         match self {
-            Self::Database => run_sql(client, text, name),
-            Self::Schema(set_up) => run_sql_with(client, text, name, &mut |client, statement| {
-                set_up.run(client, statement)
-            }),
+            Self::Database => run_sql(client, text, name)?,
+            Self::Schema(set_up) => {
+                let mut hint = "";
+                let done = run_sql_with(client, text, name, &mut |client, statement| {
+                    let run = set_up.run(client, statement);
+                    hint = run.as_ref().err().map_or("", |error| advice(error, statement));
+                    run
+                });
+                done.map_err(|error| error.advised(hint))?;
+            }
+        }
+        // What pg_dump writes empties the search path. The connections that fill tables and drive the load have that of
+        // the database, or dyno's, and what comes next is to find the same tables.
+        client
+            .batch_execute("reset search_path")
+            .map_err(|error| LoadError::Settle {
+                what: "reset search_path".to_owned(),
+                message: server_message(&error),
+            })
+    }
+
+    /// The tables that are there, if some of them are not dyno's.
+    fn tables(&self, client: &mut Client) -> Result<Option<Before>, SchemaError> {
+        match self {
+            Self::Database => Ok(None),
+            Self::Schema(_) => Before::look(client).map(Some),
         }
     }
 
-    fn check(&self, client: &mut Client, fills: &[Fill]) -> Result<(), SchemaError> {
-        match self {
-            Self::Database => Ok(()),
-            Self::Schema(set_up) => {
+    /// Refuses to fill tables that are not dyno's.
+    fn check(&self, client: &mut Client, before: Option<&Before>, fills: &[Fill]) -> Result<(), SchemaError> {
+        match (self, before) {
+            (Self::Schema(set_up), Some(before)) => {
                 let tables = fills.iter().map(|fill| fill.table.as_str());
-                check_inside(client, set_up.schema, tables)
+                before.check_new(client, set_up.schema, tables)
             }
+            _ => Ok(()),
         }
     }
 }

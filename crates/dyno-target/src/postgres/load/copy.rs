@@ -38,19 +38,29 @@ fn copy_batches(
     rows: &Rows,
     batches: &Batches<'_, LoadError>,
 ) -> Result<(), LoadError> {
-    let failed = |error, Batch { first, last }| match error {
+    let failed = |error, batch: Batch| match error {
         LoaderError::Stopped => Ok(()),
         LoaderError::Connect(error) => Err(error.into()),
-        error => Err(LoadError::Fill {
-            table: fill.table.clone(),
-            first,
-            last,
-            state: match &error {
-                LoaderError::Refused(said) | LoaderError::Ended(said) => said.sqlstate().to_owned(),
-                _ => String::new(),
-            },
-            message: error.to_string(),
-        }),
+        error => {
+            let said = match &error {
+                LoaderError::Refused(said) | LoaderError::Ended(said) => Some(said),
+                _ => None,
+            };
+            let copied = said.and_then(|said| copied(said.context.as_deref()?));
+            let Batch { first, last } = batch;
+            let (first, last, detail) = match copied {
+                Some((line, detail)) if line <= batch.rows() => (first + line - 1, first + line - 1, detail),
+                _ => (first, last, ""),
+            };
+            Err(LoadError::Fill {
+                table: fill.table.clone(),
+                first,
+                last,
+                place: format!("{}{detail}", fill.source.lines(first, last)),
+                state: said.map_or_else(String::new, |said| said.sqlstate().to_owned()),
+                message: error.to_string(),
+            })
+        }
     };
     let none = Batch {
         first: 1,
@@ -90,4 +100,35 @@ fn copy_batches(
         batches.done(batch);
     }
     Ok(())
+}
+
+/// Which row of a COPY an error is about, from 1, and what else the server says of its place, such as the column and the
+/// value: `COPY author, line 7, column born: "x"`.
+fn copied(context: &str) -> Option<(u64, &str)> {
+    // Another language has another word for the line.
+    let copy = context.lines().find_map(|line| line.strip_prefix("COPY "))?;
+    let (_, place) = copy.split_once(", ")?;
+    let begin = place.find(|one: char| one.is_ascii_digit())?;
+    let number = &place[begin..];
+    let end = number.find(|one: char| !one.is_ascii_digit()).unwrap_or(number.len());
+    Some((number[..end].parse().ok().filter(|line| *line > 0)?, &number[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_in_a_copy_is_read() {
+        let read = copied("COPY author, line 15000, column born: \"x\"\nmore");
+        assert_eq!(read, Some((15_000, ", column born: \"x\"")));
+        assert_eq!(copied("COPY t, Zeile 3"), Some((3, "")));
+        assert_eq!(
+            copied("PL/pgSQL function f() line 3 at RAISE\nCOPY t, line 8"),
+            Some((8, ""))
+        );
+        for other in ["", "COPY", "COPY t", "COPY t, line x", "COPY t, line 0"] {
+            assert_eq!(copied(other), None);
+        }
+    }
 }

@@ -147,6 +147,7 @@ pub fn fill_table(
             rows,
         });
     }
+    fill.source.check_unchanged()?;
     let elapsed_s = started.elapsed().as_secs_f64();
     Ok(Filled {
         rows,
@@ -174,6 +175,7 @@ fn insert_batches(
                     table: fill.table.clone(),
                     first,
                     last,
+                    place: String::new(),
                     state: error.code().map_or_else(String::new, |state| state.code().to_owned()),
                     message: server_message(&error),
                 });

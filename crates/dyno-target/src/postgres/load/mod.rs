@@ -5,6 +5,7 @@ mod existing;
 mod fill;
 mod loader;
 
+use crate::batches::rows;
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
@@ -25,7 +26,7 @@ pub enum LoadError {
     #[error(transparent)]
     Connect(#[from] crate::postgres::address::ConnectError),
     /// A statement of an SQL text failed.
-    #[error("{what}, line {line}: {message}\n  in the statement: {statement}")]
+    #[error("{what}, line {line}: {message}\n  in the statement: {statement}{hint}")]
     Statement {
         /// What the text is called, such as its file.
         what: String,
@@ -35,12 +36,14 @@ pub enum LoadError {
         message: String,
         /// The statement, shortened.
         statement: String,
+        /// What to do about it, in a line of its own; may be empty.
+        hint: &'static str,
     },
     /// An SQL text cannot be run.
     #[error(transparent)]
     Sql(#[from] SqlError),
     /// Rows could not be inserted.
-    #[error("filling {table} failed at rows {first} to {last}: {message}")]
+    #[error("filling {table} failed at {}{place}: {message}", rows(*first, *last))]
     Fill {
         /// Table.
         table: String,
@@ -48,6 +51,8 @@ pub enum LoadError {
         first: u64,
         /// Last row of the batch.
         last: u64,
+        /// Where they stand in a file and in which of their columns it is, as it follows their numbers; may be empty.
+        place: String,
         /// What the server said.
         message: String,
         /// The SQLSTATE; empty: the server said nothing.
@@ -101,6 +106,16 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// With what to do about a statement that failed.
+    pub(super) fn advised(mut self, advice: &'static str) -> Self {
+        if let Self::Statement { hint, .. } = &mut self {
+            *hint = advice;
+        }
+        self
+    }
+}
+
 /// Longest piece of a statement in an error, in characters.
 const SHOWN: usize = 200;
 
@@ -132,6 +147,7 @@ pub fn run_sql_with(
             line: statement.position().line + lines_before_error(&error, statement.text()),
             message: server_message(&error),
             statement: shortened(statement.text()),
+            hint: "",
         })?;
     }
     Ok(())

@@ -11,13 +11,14 @@ use crate::postgres::Client;
 use crate::postgres::address::{ConnectError, ConnectionInfo};
 use crate::postgres::server_message;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use created::Catalogue;
 pub use drop::{DROP_PATIENCE, drop_schema};
 pub use mark::{Extension, MARK, Mark};
-pub use set_up::SetUp;
+pub use set_up::{SetUp, advice};
 
 /// Something about a schema of dyno's could not be done. Nothing was dropped then.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +31,7 @@ pub enum SchemaError {
     #[error("schema \"{schema}\" exists, but was not made by dyno; rename it, or choose another database")]
     Foreign { schema: String },
     #[error("dyno's schema \"{schema}\" cannot be dropped, because something outside of it depends on it: {}. {}",
-        needed_by.join(", "), advice(needed_by))]
+        needed_by.join(", "), about_needed(needed_by))]
     Needed { schema: String, needed_by: Vec<String> },
     #[error(
         "the connections use the schema \"{found}\" instead of \"{schema}\": whatever is between dyno and the server \
@@ -38,14 +39,14 @@ pub enum SchemaError {
     )]
     Elsewhere { schema: String, found: String },
     #[error(
-        "rows would go into the table {table} in the schema \"{found}\", which is not dyno's: create the table in \
-         data.setup, without naming a schema"
+        "rows would go into the table {table} in the schema \"{found}\", which is not of this experiment: its setup did \
+         not create it. Create the table in data.setup, without naming a schema"
     )]
     ForeignTable { table: String, found: String },
 }
 
 /// What to do about what depends on a schema.
-fn advice(needed_by: &[String]) -> &'static str {
+fn about_needed(needed_by: &[String]) -> &'static str {
     if needed_by.iter().any(|each| each.starts_with("extension ")) {
         "Move an extension with \"alter extension … set schema public\", change or drop the rest, and rerun"
     } else {
@@ -193,30 +194,46 @@ pub fn within_schema(
     }
 }
 
-/// Makes sure that rows which are going to be put into these tables go into `schema`, if they do not name another one.
-///
-/// # Errors
-/// [`SchemaError::ForeignTable`] for the first that is somebody else's, or the connection is broken.
-pub fn check_inside<'a>(
-    client: &mut Client,
-    schema: &str,
-    tables: impl IntoIterator<Item = &'a str>,
-) -> Result<(), SchemaError> {
-    for table in tables {
-        let query = "select n.nspname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid \
-                     = $1::text::regclass";
-        // What there is not, filling it will say.
-        let Ok(Some(row)) = client.query_opt(query, &[&table]) else {
-            continue;
-        };
-        let found: String = row.get(0);
-        let named = [format!("{found}."), format!("\"{found}\".")];
-        if found != schema && !named.iter().any(|named| table.starts_with(named.as_str())) {
-            return Err(SchemaError::ForeignTable {
-                table: table.to_owned(),
-                found,
-            });
-        }
+/// The tables of a database, by number, as they were before an experiment's set-up ran.
+pub struct Before(HashSet<u32>);
+
+impl Before {
+    /// What is there now.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub fn look(client: &mut Client) -> Result<Self, SchemaError> {
+        let rows = client.query("select oid from pg_catalog.pg_class", &[]);
+        let rows = rows.map_err(|error| SchemaError::server("look at the tables that are there", &error))?;
+        Ok(Self(rows.iter().map(|row| row.get(0)).collect()))
     }
-    Ok(())
+
+    /// Makes sure that rows which are going to be put into these tables go into `schema`, or into what the set-up has
+    /// made elsewhere.
+    ///
+    /// # Errors
+    /// [`SchemaError::ForeignTable`] for the first that is somebody else's, or the connection is broken.
+    pub fn check_new<'a>(
+        &self,
+        client: &mut Client,
+        schema: &str,
+        tables: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), SchemaError> {
+        for table in tables {
+            let query = "select c.oid, n.nspname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+                         where c.oid = $1::text::regclass";
+            // What there is not, filling it will say.
+            let Ok(Some(row)) = client.query_opt(query, &[&table]) else {
+                continue;
+            };
+            let (oid, found): (u32, String) = (row.get(0), row.get(1));
+            if found != schema && self.0.contains(&oid) {
+                return Err(SchemaError::ForeignTable {
+                    table: table.to_owned(),
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
 }

@@ -86,6 +86,25 @@ impl SetUp<'_> {
     }
 }
 
+/// What to do about a statement that failed because what it makes is there; empty: that is not why. dyno's schema is
+/// new, so what is there is elsewhere.
+pub fn advice(error: &postgres::Error, statement: &str) -> &'static str {
+    let exists = [
+        SqlState::DUPLICATE_TABLE,
+        SqlState::DUPLICATE_OBJECT,
+        SqlState::DUPLICATE_FUNCTION,
+        SqlState::DUPLICATE_SCHEMA,
+    ];
+    // A qualified name stands before any parenthesis.
+    let head = statement.split('(').next().unwrap_or_default();
+    if !error.code().is_some_and(|code| exists.contains(code)) || !head.contains('.') {
+        return "";
+    }
+    "\n  a name with a schema leads outside of dyno's own schema, which alone is dropped before each load: make tables \
+     without naming a schema (of what pg_dump writes, remove \"public.\" and the line that sets search_path), and drop \
+     what an earlier run has left there"
+}
+
 /// The database's extensions with their numbers, in the order of these.
 fn extensions(client: &mut Client) -> Result<Vec<(String, u32)>, postgres::Error> {
     let rows = client.query("select extname::text, oid from pg_extension order by oid", &[])?;

@@ -299,7 +299,7 @@ mod tests {
         let mut campaign = Archive::new(folder.path()).campaigns().unwrap().remove(0);
         campaign.path = folder.path().join("red\x1b[31m\nline");
         let campaigns = [campaign];
-        for list in [super::campaigns(&campaigns), super::runs(&campaigns)] {
+        for list in [super::campaigns(&campaigns, None), super::runs(&campaigns, None)] {
             assert!(list.contains("red\\x1b[31m\\nline"), "{list}");
         }
         let exported = String::from_utf8(crate::Export::of_runs(&campaigns).to_csv().unwrap()).unwrap();

@@ -191,7 +191,7 @@ mod tests {
         let (file, names) = look(kept.path()).unwrap();
         assert_eq!((file.rows, names.join(" ")), (9, "id name at".to_owned()));
         let columns = [("name", "2"), ("id", "1"), ("at", "3")];
-        let rows = Arc::new(file).rows(columns.into_iter()).unwrap();
+        let rows = Arc::new(file).rows(columns).unwrap();
         let mut writer = rows.writer(RowFormat::Lines);
         for row in [9, 1, 2, 4, 8, 3] {
             let name = (row % 3 != 2).then(|| format!("a \"{row}\",\n"));

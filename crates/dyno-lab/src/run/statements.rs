@@ -344,9 +344,14 @@ fn prepare(alone: &Resolved, database: &dyn Database, stop: &Stop) -> Result<Res
         ..plan
     };
     let heard = Arc::new(Heard::default());
-    let load = Ready::heard_by(&heard.voice(), plan, &Part::whole(), &no_log, stop)?;
-    let number = load.statements().iter().map(Vec::len).sum();
     let refused = |why: String| Ok(Err(Untried::Refused(why)));
+    let load = match Ready::heard_by(&heard.voice(), plan, &Part::whole(), &no_log, stop) {
+        Ok(load) => load,
+        // It cannot even be sent.
+        Err(error) if !stop.requested() => return refused(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    let number = load.statements().iter().map(Vec::len).sum();
     match load.drive(&mut Nobody, stop) {
         Ok(outcome) => match outcome.ended_early {
             None => Ok(Ok(number)),

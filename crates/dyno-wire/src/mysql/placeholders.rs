@@ -67,6 +67,16 @@ impl Placeholders {
         others.into_iter().find(fits).unwrap_or(usual)
     }
 
+    /// Whether there is a `?` however a text is read. `$1` may be a part of a name.
+    pub(super) fn lack_values(text: &[u8]) -> bool {
+        let has_mark = |reading: &Reading| {
+            let found = Self::read(text, *reading);
+            let kept: usize = found.pieces.iter().flatten().filter(|byte| **byte == b'?').count();
+            kept < text.iter().filter(|byte| **byte == b'?').count()
+        };
+        text.contains(&b'?') && Reading::ALL.iter().all(has_mark)
+    }
+
     /// MySQL Reference Manual, "Comments", "String Literals", "Schema Object Names".
     fn read(text: &[u8], reading: Reading) -> Self {
         let mut found = Self::default();

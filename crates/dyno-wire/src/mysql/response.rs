@@ -58,8 +58,6 @@ impl Ended {
 pub(super) struct Prepared {
     /// By what the statement is executed.
     pub(super) id: [u8; 4],
-    /// How many values its execution takes.
-    pub(super) places: u16,
     /// How many packets about its placeholders and columns follow.
     pub(super) packets: u32,
 }
@@ -76,7 +74,6 @@ impl Prepared {
         };
         Ok(Self {
             id: [i, d, id2, id3],
-            places: u16::from_le_bytes([parameters, parameters2]),
             packets: packets([columns, columns2]) + packets([parameters, parameters2]),
         })
     }

@@ -331,7 +331,6 @@ impl MySession {
                 Command::Execution(Execution {
                     index: statement.index(),
                     once,
-                    places: statement.places(),
                     preparation: statement.preparation().to_vec(),
                     packet,
                     text,

@@ -55,6 +55,10 @@ impl MyStatement {
         if text.len() > MAX_TEXT {
             return Err(unsendable("it is longer than 1 GiB".into()));
         }
+        // Executed without its values a statement would fail in words that say nothing of them.
+        if parameter_count == 0 && protocol != Protocol::Simple && Placeholders::lack_values(&text) {
+            return Err(unsendable("it has placeholders (?), but is given no values".to_owned()));
+        }
         let found = match parameter_count {
             0 => Placeholders {
                 pieces: vec![text.into_owned()],
@@ -115,11 +119,6 @@ impl MyStatement {
     /// How many values an execution needs.
     pub fn parameter_count(&self) -> usize {
         self.parameter_count
-    }
-
-    /// How many places for values its text has.
-    pub(super) fn places(&self) -> usize {
-        self.order.len()
     }
 
     /// What tells it from a workload's other statements.
@@ -338,9 +337,10 @@ mod tests {
         let mut out = Vec::new();
         statement(&sql, 0, Protocol::Simple).write_text(&(), true, &mut out);
         assert_eq!(&out[4..], b"\x03select '\xe9', ?, $1");
+        let sql = dyno_text::decode(b"select '\xe9?', $1");
         assert_eq!(
             &statement(&sql, 0, Protocol::Extended).preparation()[4..],
-            b"\x16select '\xe9', ?, $1"
+            b"\x16select '\xe9?', $1"
         );
     }
 
@@ -349,6 +349,20 @@ mod tests {
         let mut out = Vec::new();
         statement("select ?", 1, Protocol::Prepared).write_execution([1, 2, 3, 4], &(), &mut out);
         assert_eq!(out, expected(&[]));
+    }
+
+    #[test]
+    fn a_placeholder_has_a_value() {
+        let made = |sql: &str, protocol| MyStatement::new(0, sql, 0, protocol).map(|_| ());
+        for sql in ["select '?'", "select 1 -- ?", r"select '\' ? '"] {
+            assert!(made(sql, Protocol::Prepared).is_ok(), "{sql}");
+        }
+        for protocol in [Protocol::Prepared, Protocol::Extended] {
+            let error = made("select ? + 1", protocol).unwrap_err().to_string();
+            assert!(error.contains("placeholders (?), but is given no values"), "{error}");
+        }
+        // The server says what it thinks of the text.
+        assert!(made("select ? + 1", Protocol::Simple).is_ok());
     }
 
     #[test]

@@ -116,7 +116,13 @@ fn every_command_has_a_manual_page() {
             pages += 1;
         }
     }
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), pages);
+    let start = fs::read_to_string(folder.join("dyno-server-start.1")).unwrap();
+    assert!(start.contains("\\-\\-with"), "{start}");
+    assert_eq!(desk.dyno("man server start").stdout.trim(), start.trim());
+    for command in ["stop", "list", "url"] {
+        assert!(folder.join(format!("dyno-server-{command}.1")).exists(), "{command}");
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), pages + 4);
     desk.file("taken", "");
     let ended = desk.dyno("man --out taken");
     assert!(ended.code == Some(1) && ended.stderr.contains("taken"), "{ended:?}");

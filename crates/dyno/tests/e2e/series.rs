@@ -2,7 +2,7 @@
 //! all, and how it was before.
 
 use crate::support::web::Server;
-use crate::support::{Desk, Ended, Home, RunFolder, Running, run_folders, wait_for};
+use crate::support::{Desk, Ended, Home, RunFolder, Running, not_held, run_folders, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -80,7 +80,7 @@ fn a_folder_is_measured_and_published_as_one() {
             .join(series(&desk).file_name().unwrap())
             .join("report.html")
     );
-    let page = fs::read_to_string(desk.path().join(file)).unwrap();
+    let page = not_held(&fs::read_to_string(desk.path().join(file)).unwrap());
     assert!(page.contains("Add to &lt;numbers&gt;") && page.contains("dyno run shelf --name nightly"));
     // Each is a campaign of its own, which knows where it is from, and has a report that the page leads to.
     let runs = run_folders(&desk.archive());

@@ -42,8 +42,6 @@ pub(super) struct Execution {
     pub(super) index: usize,
     /// Whether the statement is closed after it.
     pub(super) once: bool,
-    /// How many values it is given.
-    pub(super) places: usize,
     /// The packet that prepares it.
     pub(super) preparation: Vec<u8>,
     /// The packet that executes it, with an id that is none; empty if it is only prepared.
@@ -60,19 +58,6 @@ impl Execution {
     /// Whether an execution follows the preparation.
     pub(super) fn executes(&self) -> bool {
         !self.packet.is_empty()
-    }
-
-    /// Executed without its values a statement fails in words that say nothing of them.
-    fn has_other_places(&self, places: u16) -> WireError {
-        let text = self.preparation.get(ID.start..).unwrap_or_default();
-        let text = String::from_utf8_lossy(text);
-        let begin: String = text.chars().take(40).collect();
-        WireError::Unsendable(format!(
-            "a statement cannot be executed: it is given {} values, but the server finds {places} placeholders (?) in \
-             it (its text begins with \"{}\")",
-            self.places,
-            begin.escape_debug()
-        ))
     }
 
     /// Appends the packet that executes the statement by this id.
@@ -98,7 +83,6 @@ impl MySession {
         let command = Command::Execution(Execution {
             index: statement.index(),
             once: false,
-            places: statement.places(),
             preparation: statement.preparation().to_vec(),
             packet: Vec::new(),
             text: Vec::new(),
@@ -154,11 +138,7 @@ impl MySession {
     /// The server has prepared a statement.
     #[cold]
     pub(super) fn prepared(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
-        let Prepared { id, places, packets } = Prepared::parse(body, !self.ends_with_ok)?;
-        let preparing = self.pending.as_ref().and_then(|pending| pending.preparing.as_ref());
-        if let Some(execution) = preparing.filter(|execution| execution.places != usize::from(places)) {
-            return Err(execution.has_other_places(places));
-        }
+        let Prepared { id, packets } = Prepared::parse(body, !self.ends_with_ok)?;
         self.learn(Known::By(id));
         self.reply.accepted += 1;
         if packets == 0 {

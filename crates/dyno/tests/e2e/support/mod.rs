@@ -253,3 +253,8 @@ pub fn temporary(prefix: &str) -> TempDir {
     fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     folder
 }
+
+/// The text of a page without what holds figures and their units, options and their values together in a line.
+pub fn not_held(page: &str) -> String {
+    page.replace("<span class=\"whole\">", "").replace("</span>", "")
+}

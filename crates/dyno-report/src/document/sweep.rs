@@ -127,8 +127,8 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
     }
 }
 
-/// Where each line is highest, if that is known, and where its knee is: of the first of different measures, and of each of several
-/// workloads or metrics.
+/// Where each line is highest, if that is known, and where its knee is: of the first of different measures, and of each
+/// of several workloads or metrics.
 fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     let Some((first, _)) = measures.first() else {
         return String::new();

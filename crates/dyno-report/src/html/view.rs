@@ -155,7 +155,8 @@ mod tests {
         );
         assert_eq!(
             run.to_string(),
-            "<span class=\"whole\">001-</span>full_<wbr>page_<wbr>writes=<wbr>off,<wbr>fsync=<wbr>on-<span class=\"whole\">rep1</span>"
+            "<span class=\"whole\">001-</span>full_<wbr>page_<wbr>writes=<wbr>off,<wbr>fsync=<wbr>on-\
+             <span class=\"whole\">rep1</span>"
         );
         let hash = cell(minijinja::Value::from("0123456789abcdef0123456789abcdef"), "", false);
         assert_eq!(hash.to_string(), "0123456789abcdef01234567<wbr>89abcdef");

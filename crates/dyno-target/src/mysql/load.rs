@@ -122,8 +122,8 @@ fn advice(error: &ClientError, statement: &str) -> &'static str {
     let head = statement.split('(').next().unwrap_or_default();
     match error {
         ClientError::Server(said) if said.code == EXISTS && head.contains('.') => {
-            "; a name with a database leads outside of dyno's own, which alone is dropped before each load: make tables \
-             without naming a database, and drop what an earlier run has left there"
+            "; a name with a database leads outside of dyno's own, which alone is dropped before each load: make \
+             tables without naming a database, and drop what an earlier run has left there"
         }
         _ => "",
     }

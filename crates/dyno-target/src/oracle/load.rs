@@ -137,7 +137,8 @@ fn set_formats(client: &mut Client) -> Result<(), ClientError> {
     Ok(())
 }
 
-/// Whether a table that is to be filled is there. What cannot be looked at is not, or filling it will say what is wrong.
+/// Whether a table that is to be filled is there. What cannot be looked at is not, or filling it will say what is
+/// wrong.
 ///
 /// # Errors
 /// The connection is lost.

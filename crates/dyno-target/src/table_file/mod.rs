@@ -1,10 +1,10 @@
 //! Rows of a table that stand in a file: values separated by commas, or lines with tabs as COPY and `mysqldump --tab`
 //! write them.
 //!
-//! A file is read once to know how many rows it has, that it is whole, and where every thousandth row begins: so several
-//! connections can load it at a time, each from a place of its own, with little of it in memory. What was found is kept
-//! as long as dyno runs and the file has the same size and times; else it is read once more before it is loaded, to see
-//! that it is still the same. After the load it is looked at again.
+//! A file is read once to know how many rows it has, that it is whole, and where every thousandth row begins: so
+//! several connections can load it at a time, each from a place of its own, with little of it in memory. What was found
+//! is kept as long as dyno runs and the file has the same size and times; else it is read once more before it is
+//! loaded, to see that it is still the same. After the load it is looked at again.
 
 mod lines;
 #[cfg(feature = "parquet")]

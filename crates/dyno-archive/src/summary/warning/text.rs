@@ -204,7 +204,8 @@ impl fmt::Display for Warning {
             } => write!(
                 f,
                 "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle or waiting for \
-                 storage: they competed for them, with all else that ran there. For figures to publish, run dyno on another machine (--target URL)."
+                 storage: they competed for them, with all else that ran there. For figures to publish, run dyno on \
+                 another machine (--target URL)."
             ),
             Self::Steal { percent: share } => write!(
                 f,

@@ -102,8 +102,8 @@ fn copy_batches(
     Ok(())
 }
 
-/// Which row of a COPY an error is about, from 1, and what else the server says of its place, such as the column and the
-/// value: `COPY author, line 7, column born: "x"`.
+/// Which row of a COPY an error is about, from 1, and what else the server says of its place, such as the column and
+/// the value: `COPY author, line 7, column born: "x"`.
 fn copied(context: &str) -> Option<(u64, &str)> {
     // Another language has another word for the line.
     let copy = context.lines().find_map(|line| line.strip_prefix("COPY "))?;

@@ -39,8 +39,8 @@ pub enum SchemaError {
     )]
     Elsewhere { schema: String, found: String },
     #[error(
-        "rows would go into the table {table} in the schema \"{found}\", which is not of this experiment: its setup did \
-         not create it. Create the table in data.setup, without naming a schema"
+        "rows would go into the table {table} in the schema \"{found}\", which is not of this experiment: its setup \
+         did not create it. Create the table in data.setup, without naming a schema"
     )]
     ForeignTable { table: String, found: String },
 }

@@ -4,6 +4,7 @@
 mod support;
 
 use dyno_engine::{Address, DriveError, Pacing, Preparing, Stop, TransportChoice, drive};
+use dyno_record::LOAD_THREAD;
 use dyno_wire::Protocol;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 use std::io::{self, Write};
@@ -28,7 +29,9 @@ fn threads_named(name: &str) -> usize {
         .expect("a list of threads")
         .flatten();
     let named = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
-    named.filter(|comm| comm.starts_with(name)).count()
+    // The kernel keeps 15 characters.
+    let name: String = name.chars().take(15).collect();
+    named.filter(|comm| comm.starts_with(&name)).count()
 }
 
 fn threads_do_not_grow_with_clients(transport: TransportChoice) {
@@ -41,7 +44,7 @@ fn threads_do_not_grow_with_clients(transport: TransportChoice) {
         let driven = scope.spawn(|| drive(&load, &mut keep, &Stop::new()));
         let mut most = 0;
         while !driven.is_finished() {
-            most = most.max(threads_named(&name));
+            most = most.max(threads_named(&format!("{LOAD_THREAD}{name}")));
             thread::sleep(Duration::from_millis(1));
         }
         driven.join().expect("no panic").expect("the load runs");

@@ -16,7 +16,9 @@ use dyno_engine::{Connected, Load, Observer, Part, Phase, Stop, ThreadOptions};
 use dyno_load::{Ready, no_log};
 use dyno_lua::Heard;
 use dyno_record::Interval;
-use dyno_target::target::{Asked, Control, Data, Database, Environment, Fill, Reach, State, Target, Wanted};
+use dyno_target::target::{
+    Asked, Control, Data, Database, Environment, Fill, Reach, State, Target, Unfillable, Wanted,
+};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -178,8 +180,9 @@ fn try_server(
     let mut tried = Vec::new();
     let mut control = database.control(&flag)?;
     for fill in &fills {
-        if let Some(why) = unfillable(&mut *control, database.reach(), fill)? {
-            tried.push(said(&Err(Untried::Refused(why)), &format!("rows of {}", fill.table)));
+        if let Some(unfillable) = Unfillable::of(&mut *control, database.reach(), fill)? {
+            let why = Untried::Refused(why_not(fill, &unfillable));
+            tried.push(said(&Err(why), &format!("rows of {}", fill.table)));
         }
     }
     for (name, alone) in &scripts {
@@ -230,51 +233,6 @@ fn explain(
         Asked::Rows(_) => Ok(1),
         Asked::Refused(why) => Err(Untried::Refused(why)),
     })
-}
-
-/// Why rows cannot get into a table, as far as its name and those of its columns tell.
-fn unfillable(control: &mut dyn Control, reach: Reach<'_>, fill: &Fill) -> Result<Option<String>, RunError> {
-    let names: Vec<&str> = fill.columns.iter().map(|(name, _)| name.as_str()).collect();
-    let query = format!("select {} from {} where 1 = 0", names.join(", "), fill.table);
-    let Asked::Refused(why) = control.rows(&query)? else {
-        return Ok(None);
-    };
-    let schema = match reach {
-        Reach::Postgres(_) => "current_schema()",
-        Reach::Mysql(_) => "database()",
-        Reach::Oracle(_) => return Ok(Some(why)),
-    };
-    if fill.table.contains('.') {
-        // It is elsewhere.
-        return Ok(Some(why));
-    }
-    let query = format!("select table_name, column_name from information_schema.columns where table_schema = {schema}");
-    let Asked::Rows(known) = control.rows(&query)? else {
-        return Ok(Some(why));
-    };
-    let known: Vec<(&str, &str)> = known
-        .rows
-        .iter()
-        .filter_map(|row| Some((row.first()?.as_deref()?, row.get(1)?.as_deref()?)))
-        .collect();
-    let is = |known: &str, written: &str| known.eq_ignore_ascii_case(written.trim_matches(['"', '`']));
-    let columns: Vec<&str> = known
-        .iter()
-        .filter(|(table, _)| is(table, &fill.table))
-        .map(|(_, column)| *column)
-        .collect();
-    if columns.is_empty() {
-        let hint = did_you_mean(nearest(&fill.table, known.iter().map(|(table, _)| *table)));
-        return Ok(Some(format!("{why}\nsetup makes no table {}{hint}", fill.table)));
-    }
-    let missing = names.iter().find(|name| !columns.iter().any(|column| is(column, name)));
-    Ok(Some(match missing {
-        Some(name) => {
-            let hint = did_you_mean(nearest(name, columns.iter().copied()));
-            format!("{why}\nthe table {} has no column {name}{hint}", fill.table)
-        }
-        None => why,
-    }))
 }
 
 /// The same data without rows.
@@ -358,6 +316,23 @@ fn prepare(alone: &Resolved, database: &dyn Database, stop: &Stop) -> Result<Res
             Some(ending) => refused(ending.to_string()),
         },
         Err(error) => refused(error.to_string()),
+    }
+}
+
+/// Why rows cannot get into a table, with what may have been meant.
+fn why_not(fill: &Fill, unfillable: &Unfillable) -> String {
+    let Unfillable { why, tables, columns } = unfillable;
+    let names = fill.columns.iter().map(|(name, _)| name.as_str());
+    if columns.is_empty() && !tables.is_empty() {
+        let hint = did_you_mean(nearest(&fill.table, tables.iter().map(String::as_str)));
+        return format!("{why}\nsetup makes no table {}{hint}", fill.table);
+    }
+    match unfillable.missing(names).filter(|_| !columns.is_empty()) {
+        Some(name) => {
+            let hint = did_you_mean(nearest(name, columns.iter().map(String::as_str)));
+            format!("{why}\nthe table {} has no column {name}{hint}", fill.table)
+        }
+        None => why.clone(),
     }
 }
 

@@ -236,7 +236,7 @@ mod tests {
             ("220", "", "")
         );
         // A latency is of a workload: of several none stands for all.
-        assert_eq!(status.workloads[0].p50, "0.2 ms");
+        assert_eq!(status.workloads[0].p50, "0.200 ms");
         assert_eq!((status.transactions.as_str(), status.errors.as_str()), ("330", "4"));
         assert_eq!(
             (status.elapsed.as_str(), status.left.as_str(), status.progress),

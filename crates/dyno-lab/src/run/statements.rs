@@ -15,10 +15,8 @@ use dyno_archive::plan::{Cell, Plan, Protocol, Question, Resolved, Scripts};
 use dyno_engine::{Connected, Load, Observer, Part, Phase, Stop, ThreadOptions};
 use dyno_load::{Ready, no_log};
 use dyno_lua::Heard;
-use dyno_record::Interval;
-use dyno_target::target::{
-    Asked, Control, Data, Database, Environment, Fill, Reach, State, Target, Unfillable, Wanted,
-};
+use dyno_record::{Explained, Interval};
+use dyno_target::target::{Control, Data, Database, Environment, Fill, State, Target, ToExplain, Unfillable, Wanted};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -191,7 +189,7 @@ fn try_server(
         tried.push(said(&result, name));
     }
     for (name, question) in &questions {
-        let result = explain(&mut *control, database.reach(), question)?;
+        let result = plan(&mut *control, question)?;
         tried.push(said(&result, name));
     }
     Ok(tried)
@@ -213,25 +211,17 @@ fn questions<'a>(
 }
 
 /// Has the server plan a question. Executed on empty tables, one might fail that will not on others.
-fn explain(
-    control: &mut dyn Control,
-    reach: Reach<'_>,
-    question: &Question,
-) -> Result<Result<usize, Untried>, RunError> {
-    let first: String = question
-        .sql
-        .trim_start()
-        .chars()
-        .take_while(char::is_ascii_alphabetic)
-        .collect();
-    let is_query = ["select", "with"].contains(&first.to_ascii_lowercase().as_str());
-    if !is_query || matches!(reach, Reach::Oracle(_)) {
-        let why = "only queries that begin with select or with are, on PostgreSQL, MariaDB and MySQL";
-        return Ok(Err(Untried::NotAsked(why.to_owned())));
-    }
-    Ok(match control.rows(&format!("explain {}", question.sql))? {
-        Asked::Rows(_) => Ok(1),
-        Asked::Refused(why) => Err(Untried::Refused(why)),
+fn plan(control: &mut dyn Control, question: &Question) -> Result<Result<usize, Untried>, RunError> {
+    let question = ToExplain {
+        filled: Some(question.sql.clone()),
+        ..ToExplain::default()
+    };
+    let explained = control.explain(&[question])?.into_iter().next();
+    Ok(match explained.unwrap_or(Explained::HasNone) {
+        Explained::Plan(_) => Ok(1),
+        Explained::Refused(why) => Err(Untried::Refused(why)),
+        Explained::NotAsked(why) | Explained::Denied(why) => Err(Untried::NotAsked(why)),
+        Explained::HasNone => Err(Untried::NotAsked("only what has a plan is asked for".to_owned())),
     })
 }
 

@@ -81,7 +81,7 @@ pub fn capture(
     let seen = statements.len();
     if lexis == Lexis::Psql {
         for statement in &mut statements {
-            statement.text = without_names_in_comments(&statement.text);
+            statement.text = without_names(&statement.text);
         }
     }
     statements.retain(|statement| is_work(statement) && can_be_written(statement, lexis));
@@ -216,34 +216,21 @@ fn script(statement: &Statement) -> Option<String> {
     Some(drawn + &script)
 }
 
-/// A text of PostgreSQL's whose comments hold no `:name`, which a script would take for a variable's: a space stands
-/// behind such a colon. Applications say in comments what they do, such as `/*action:show*/`.
-fn without_names_in_comments(text: &str) -> String {
+/// A text of PostgreSQL's with a space behind each colon that a script would take for the begin of a variable's name:
+/// that of a slice, or one in a comment, as in `/*action:show*/`. Names in quotes stay as they are; texts have been
+/// replaced by their numbers.
+fn without_names(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
-    let (mut quote, mut depth, mut in_line) = (None, 0, false);
+    let (mut is_quoted, mut before) = (false, ' ');
     let mut rest = text.chars().peekable();
     while let Some(one) = rest.next() {
         written.push(one);
-        let next = rest.peek().copied();
-        match (quote, one, next) {
-            (Some(open), one, _) if one == open => quote = None,
-            (Some(_), ..) => {}
-            (None, '\n', _) => in_line = false,
-            (None, ':', Some(next)) if (in_line || depth > 0) && next != ':' => written.push(' '),
-            (None, ..) if in_line => {}
-            (None, '/', Some('*')) => {
-                depth += 1;
-                written.extend(rest.next());
-            }
-            (None, '*', Some('/')) if depth > 0 => {
-                depth -= 1;
-                written.extend(rest.next());
-            }
-            (None, ..) if depth > 0 => {}
-            (None, '-', Some('-')) => in_line = true,
-            (None, '\'' | '"', _) => quote = Some(one),
-            (None, ..) => {}
+        is_quoted ^= one == '"';
+        let begins_name = |next: &char| next.is_alphanumeric() || "_$".contains(*next);
+        if one == ':' && before != ':' && !is_quoted && rest.peek().is_some_and(begins_name) {
+            written.push(' ');
         }
+        before = one;
     }
     written
 }
@@ -297,14 +284,7 @@ fn numbered(text: &str, types: &[String], drawn: &mut String) -> Option<String> 
                 place
             }
         };
-        // Between the ends of a slice stands a colon, which is not that of a variable.
-        if script.ends_with(':') {
-            script.push(' ');
-        }
         script.push_str(&place);
-        if rest.starts_with(':') && !rest.starts_with("::") {
-            script.push(' ');
-        }
     }
     Some(script + rest)
 }
@@ -366,7 +346,7 @@ mod tests {
                 Values::Numbered(Vec::new()),
             ),
             executed(
-                "select a[$1:$2] from t where b = $3::date",
+                "select a[$1: $2] from t where b = $3::date",
                 Values::Numbered(["int4", "int4", "date"].map(str::to_owned).to_vec()),
             ),
             executed("select 1 from t where a = '?'", Values::Given),
@@ -383,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_names_no_variable() {
+    fn a_colon_begins_no_name() {
         for (text, written) in [
             (
                 "/*app:shop,at:1*/ select 1 -- b:c",
@@ -391,13 +371,12 @@ mod tests {
             ),
             ("select a::int -- x\n, b::int", "select a::int -- x\n, b::int"),
             (
-                "select \"/*a:b*/\" /* /* :x */ :y */",
-                "select \"/*a:b*/\" /* /* : x */ : y */",
+                "select a[$1:$2], b[i:j], f(x := $3)",
+                "select a[$1: $2], b[i: j], f(x := $3)",
             ),
-            ("select $1:b", "select $1:b"),
-            ("-- it's :a\nselect 1 - 1", "-- it's : a\nselect 1 - 1"),
+            ("select \"a:b\" /* :x */", "select \"a:b\" /* : x */"),
         ] {
-            assert_eq!(without_names_in_comments(text), written);
+            assert_eq!(without_names(text), written);
         }
     }
 

@@ -69,35 +69,29 @@ impl Archive {
     /// with this label, or of which label or folder begins with it. `@1` is the newest of all, `@2` the one before.
     #[must_use]
     pub fn campaign(&self, name: &str) -> Option<Campaign> {
+        self.find(name).map(|(campaign, _)| campaign)
+    }
+
+    /// The same, and how many other campaigns begin with `name` if that is only how this one begins.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<(Campaign, usize)> {
         if let Some(number) = name.strip_prefix('@') {
             let number = number.parse::<usize>().ok()?.checked_sub(1)?;
             let mut paths = folders(&self.path).ok()?;
             paths.reverse();
-            return paths.into_iter().filter_map(Campaign::read).nth(number);
+            let found = paths.into_iter().filter_map(Campaign::read).nth(number);
+            return found.map(|campaign| (campaign, 0));
         }
         let exact = [self.path.join(name), PathBuf::from(name)];
-        exact.into_iter().find_map(Campaign::read).or_else(|| {
-            let mut campaigns = self.campaigns().ok().filter(|_| !name.is_empty())?;
-            let labelled = campaigns.iter().rposition(|campaign| campaign.label() == Some(name));
-            let called = labelled.or_else(|| campaigns.iter().rposition(|campaign| campaign.is_called(name)));
-            Some(campaigns.swap_remove(called?))
-        })
-    }
-}
-
-impl Archive {
-    /// How many other campaigns begin with `name` where that is only the begin of the folder or label of `found`.
-    #[must_use]
-    pub fn others_called(&self, name: &str, found: &Campaign) -> usize {
-        let is_exact =
-            name.starts_with('@') || found.label() == Some(name) || found.name() == name || Path::new(name).is_dir();
-        match self.campaigns() {
-            Ok(all) if !is_exact => {
-                let called = all.iter().filter(|campaign| campaign.is_called(name));
-                called.filter(|campaign| campaign.path != found.path).count()
-            }
-            _ => 0,
+        if let Some(campaign) = exact.into_iter().find_map(Campaign::read) {
+            return Some((campaign, 0));
         }
+        let mut campaigns = self.campaigns().ok().filter(|_| !name.is_empty())?;
+        if let Some(labelled) = campaigns.iter().rposition(|campaign| campaign.label() == Some(name)) {
+            return Some((campaigns.swap_remove(labelled), 0));
+        }
+        campaigns.retain(|campaign| campaign.is_called(name));
+        campaigns.pop().map(|newest| (newest, campaigns.len()))
     }
 }
 
@@ -372,7 +366,7 @@ mod tests {
             fs::write(folder.path().join(name).join(CAMPAIGN_JSON), "{}").unwrap();
         }
         let archive = Archive::new(folder.path());
-        let others = |name: &str| archive.others_called(name, &archive.campaign(name).unwrap());
+        let others = |name: &str| archive.find(name).unwrap().1;
         assert_eq!(
             ["2026", "2026-01", "2026-02", "2026-01-01-a", "@1"].map(others),
             [2, 1, 0, 0, 0]

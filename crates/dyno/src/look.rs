@@ -130,8 +130,7 @@ pub fn campaign(archive: &Archive, name: Option<&str>) -> Result<Campaign, Failu
     let folder = archive.path().display();
     let found = match name {
         Some(name) => {
-            let found = archive.campaign(name).ok_or_else(|| no_campaign(archive, name))?;
-            let others = archive.others_called(name, &found);
+            let (found, others) = archive.find(name).ok_or_else(|| no_campaign(archive, name))?;
             if others > 0 {
                 say::aside(&format!(
                     "note: {} campaigns begin with \"{name}\"; this is the newest, {}",

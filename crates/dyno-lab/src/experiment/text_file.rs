@@ -1,7 +1,7 @@
 //! Reading files that a person wrote: regular ones of sensible size. A pipe may never say anything, and a device
 //! never end.
 
-use std::fs::File;
+use dyno_archive::open_regular;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -10,15 +10,11 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The text of the file at `path`, without the mark of its encoding that some editors write before it.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
-    let refused = |why: String| Err(io::Error::new(ErrorKind::InvalidInput, why));
-    // Looked at before it is opened: opening a pipe waits for its writer.
-    if !std::fs::metadata(path)?.is_file() {
-        return refused("it is not a regular file".to_owned());
-    }
     let mut text = String::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    open_regular(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
-        return refused(format!("it is larger than {} MB", MOST_BYTES >> 20));
+        let why = format!("it is larger than {} MB", MOST_BYTES >> 20);
+        return Err(io::Error::new(ErrorKind::InvalidInput, why));
     }
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
@@ -29,6 +25,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn only_regular_files_of_sensible_size_are_read() {

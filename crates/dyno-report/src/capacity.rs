@@ -1,6 +1,6 @@
 //! The highest load that holds limits, in words.
 
-use crate::figures::{duration, ms, seconds, time};
+use crate::figures::{duration, duration_of, ms, time};
 use crate::table::Page;
 use dyno_archive::figures::{decimal, figure};
 use dyno_archive::{Capacity, CapacityAnswer, CapacityStep, LoadDimension, LoadLimit, StepVerdict};
@@ -15,7 +15,7 @@ pub fn capacity(known: &Capacity) -> String {
         _ => ("hold", "are"),
     };
     let of = |load: Option<f64>| load.map_or_else(|| "any load".to_owned(), |load| words(known, load));
-    let after = seconds(known.measured_s);
+    let after = duration_of(known.measured_s);
     match (known.answer, known.over, known.fails) {
         (CapacityAnswer::Found, ..) => format!(
             "{limits} {hold} up to {} and no longer at {}{}; found in {after}.",

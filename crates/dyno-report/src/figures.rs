@@ -46,14 +46,7 @@ pub(crate) fn significant_digits(number: f64, digits: u8) -> String {
         return figure(number);
     }
     // Rounding may add a digit before the decimal point.
-    let rounded: f64 = decimal(number, decimals_with(number, digits))
-        .replace(',', "")
-        .parse()
-        .unwrap_or(number);
-    decimal(
-        number,
-        decimals_with(if rounded == 0.0 { number } else { rounded }, digits),
-    )
+    decimal(number, decimals_with(rounded_to(digits.into(), number), digits))
 }
 
 /// How many decimals a number with so many significant digits has.
@@ -166,8 +159,8 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{} {}", count(number), UNITS[unit])
 }
 
-/// So many seconds in words, as [`duration`] has them.
-pub(crate) fn seconds(seconds: f64) -> String {
+/// So many seconds as a [`duration`].
+pub(crate) fn duration_of(seconds: f64) -> String {
     duration(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default())
 }
 

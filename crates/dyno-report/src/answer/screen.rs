@@ -3,7 +3,7 @@
 use super::cells::{Names, work_of};
 use super::turns::known;
 use super::{Known, interval, name, percent, size};
-use crate::figures::{counted, duration, seconds};
+use crate::figures::{counted, duration, duration_of};
 use dyno_archive::{Campaign, Effect, Screen, ScreenedFactor};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(super) fn sentence(screen: &Screen, campaign: &Campaign) -> String {
             percent(share * 100.0)
         )
     });
-    let effort = format!("from {} pairs of {}", screen.pairs.len(), seconds(screen.each_s));
+    let effort = format!("from {} pairs of {}", screen.pairs.len(), duration_of(screen.each_s));
     format!("Of {count} factors{work}, {found}{rest}{unexplained}; {effort}.")
 }
 

@@ -2,7 +2,7 @@
 
 use super::cells::{Names, work_of};
 use super::{Known, Pair, interval, name};
-use crate::figures::{duration, one_line, seconds};
+use crate::figures::{duration, duration_of, one_line};
 use dyno_archive::{Campaign, Ratio, Versus};
 use dyno_stats::differs;
 use std::time::Duration;
@@ -39,11 +39,11 @@ pub(super) fn pair(versus: &Versus, campaign: &Campaign) -> Pair {
         deciding,
         others: others.copied().map(known).collect(),
         detect: versus.detect,
-        effort: format!("after {}", seconds(versus.measured_s)),
+        effort: format!("after {}", duration_of(versus.measured_s)),
         more: versus.more_blocks.map_or_else(
             || "if that is so, much more time would not decide it either".to_owned(),
             |blocks| {
-                let more = seconds(blocks as f64 * versus.block_s);
+                let more = duration_of(blocks as f64 * versus.block_s);
                 format!("if that is so, about {more} more would decide it")
             },
         ),

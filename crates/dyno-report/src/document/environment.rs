@@ -6,7 +6,7 @@ use super::model::{Block, Section, Table, Value};
 use super::parts::{code, in_full, in_setup, paragraph, section, table};
 use super::results::pacing;
 use super::table::{FACTS, exactly, facts, number, text, without_empty_columns, words};
-use crate::figures::{bytes, count, counted, duration, one_line, seconds};
+use crate::figures::{bytes, count, counted, duration, duration_of, one_line};
 use dyno_archive::plan::{Address, Fill, Levels, LuaScript, Prepare, Resolved, Workload, shown_parameter};
 use dyno_archive::summary::Pacing;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunRecord};
@@ -216,8 +216,10 @@ fn about_run(run: &RunRecord) -> Table {
         let lasted = phase
             .start_s
             .zip(phase.end_s)
-            .map(|(start_s, end_s)| seconds(end_s - start_s));
-        let planned = phase.planned_s.map(|planned_s| format!("of {}", seconds(planned_s)));
+            .map(|(start_s, end_s)| duration_of(end_s - start_s));
+        let planned = phase
+            .planned_s
+            .map(|planned_s| format!("of {}", duration_of(planned_s)));
         let parts = [Some(phase.name.clone()), lasted, planned];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     });

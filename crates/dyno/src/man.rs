@@ -19,11 +19,8 @@ pub fn man(arguments: &ManArguments) -> Result<(), Failure> {
         (words, None) => {
             let name = format!("dyno-{}", words.join("-"));
             let Some(command) = shown(&dyno).into_iter().find(|command| full_name(command) == name) else {
-                let names: Vec<_> = dyno
-                    .get_subcommands()
-                    .filter(|command| !command.is_hide_set())
-                    .collect();
-                let names: Vec<_> = names.into_iter().map(Command::get_name).collect();
+                let names = dyno.get_subcommands().filter(|command| !command.is_hide_set());
+                let names: Vec<_> = names.map(Command::get_name).collect();
                 let asked = words.join(" ");
                 return Err(format!("dyno has no command {asked}; its commands are {}", names.join(", ")).into());
             };

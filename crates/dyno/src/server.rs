@@ -8,7 +8,7 @@ use crate::{interrupt, say};
 use dyno_engine::Stop;
 use dyno_lab::experiment;
 use dyno_lab::run::{Emergency, StandRequest, Standing, stand};
-use dyno_lab::standing::{Claim, Record, StandingError, find, standing};
+use dyno_lab::standing::{Claim, Record, find, standing};
 use dyno_target::embedded::home_folder;
 use dyno_target::target::without_secrets;
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,10 +48,6 @@ fn folder() -> Result<PathBuf, Failure> {
 
 /// Starts a dyno in the background that keeps the server, and waits until that is up.
 fn launch(start: &StartArguments, words: &[OsString]) -> Result<(), Failure> {
-    if standing(&folder()?).iter().any(|record| record.name == start.name) {
-        let name = start.name.clone();
-        return Err(StandingError::Running { name }.into());
-    }
     let stop = Stop::new();
     interrupt::handle_unmeasured(&stop, &Emergency::default())?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find the program of this dyno: {error}"))?;

@@ -12,13 +12,13 @@ fn experiment(desk: &Desk, script: &str, data: &str, measure: &str) {
     desk.file("s.lua", script);
     let text = format!(
         "title = \"x\"\n{data}[[workload]]\nclients = 2\nlua = \"s.lua\"\n[phases]\nwarmup = \"0s\"\n\
-         measure = \"{measure}\"\ninterval = \"100ms\"\n[server.settings]\nbgwriter_lru_maxpages = \"50\"\n"
+         measure = \"{measure}\"\ninterval = \"100ms\"\n[server.settings]\nautovacuum_vacuum_threshold = \"60\"\n"
     );
     desk.file("s.toml", &text);
 }
 
 fn setting(database: &Database) -> String {
-    database.value("select current_setting('bgwriter_lru_maxpages')")
+    database.value("select current_setting('autovacuum_vacuum_threshold')")
 }
 
 /// What the notes and warnings of a run say.

@@ -171,7 +171,7 @@ fn a_second_signal_ends_all_private_servers_at_once() {
 fn an_external_server_beside_a_private_one_is_set_and_put_back_and_its_password_shown_nowhere() {
     let (desk, home) = (Desk::new(), Home::new());
     let database = database_alone("e2e_beside");
-    let setting = || database.value("select current_setting('bgwriter_lru_maxpages')");
+    let setting = || database.value("select current_setting('autovacuum_analyze_threshold')");
     let usual = setting();
     let file = format!(
         r#"
@@ -183,7 +183,7 @@ insert into seen values ('{{far.port}}', 'secret {{far.password}}');
 """
 [servers.far]
 target = "{}?password=verysecret"
-settings.bgwriter_lru_maxpages = 307
+settings.autovacuum_analyze_threshold = 307
 [servers.far.data]
 setup = "create table tbl (id int)"
 [[workload]]
@@ -192,7 +192,7 @@ script = "select * from seen;"
 [[workload]]
 name = "there"
 server = "far"
-script = "select count(*) from tbl, pg_settings where name = 'bgwriter_lru_maxpages' and setting = '307';"
+script = "select count(*) from tbl, pg_settings where name like '%analyze_threshold' and setting = '307';"
 [phases]
 warmup = "0s"
 measure = "1s"
@@ -208,7 +208,7 @@ measure = "1s"
     let settings = described["server"]["settings"].as_array().unwrap();
     let set = settings
         .iter()
-        .find(|setting| setting["name"] == "bgwriter_lru_maxpages");
+        .find(|setting| setting["name"] == "autovacuum_analyze_threshold");
     assert_eq!(set.unwrap()["value"], "307");
     assert_eq!(setting(), usual);
 }

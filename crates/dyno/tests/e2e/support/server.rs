@@ -57,7 +57,8 @@ pub fn database(name: &str) -> Database {
     database_of(shared("tests-e2e", &SHARED), name)
 }
 
-/// The same on a server of which every dyno wants to be the only user.
+/// The same on a server of which every dyno wants to be the only user. Tests that change a setting of it and look at
+/// its value change one each: another's change would be taken for what their own left behind.
 pub fn database_alone(name: &str) -> Database {
     static ALONE: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
     database_of(shared("tests-e2e-alone", &ALONE), name)

@@ -4,14 +4,17 @@
 //!                                     [--over rate] [--clients 8]
 //!
 //! Each try prepares the server anew. How much the machine itself wanders meanwhile is in the throughput of the closed
-//! loop that each try begins with.
+//! loop that each try begins with. SIGTERM has the try under way be the last.
 
 use dyno_bench::{Result, Spread, archive, dyno_binary, option};
 use serde::Serialize;
 use serde_json::{Value, json};
+use signal_hook::consts::SIGTERM;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Tries are alike if they are within this share of their median.
@@ -94,8 +97,10 @@ fn main() -> Result<()> {
         &clients,
     ];
     let dyno = dyno_binary()?;
+    let ended = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGTERM, Arc::clone(&ended))?;
     let mut all = Vec::new();
-    for number in 1..=tries {
+    for number in (1..=tries).take_while(|_| !ended.load(Ordering::Relaxed)) {
         let made = capacity(&dyno, &words)?;
         println!("{number}/{tries}: {made:?}");
         all.push(made);

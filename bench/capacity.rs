@@ -66,15 +66,10 @@ fn capacity(dyno: &Path, words: &[&str]) -> Result<Try> {
 }
 
 /// How many are within [`ALIKE`] of their median.
-fn alike(values: &[f64]) -> (usize, f64) {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
-    let near = values
-        .iter()
-        .filter(|value| (*value / median - 1.0).abs() <= ALIKE)
-        .count();
-    (near, median)
+fn alike(values: &[f64]) -> usize {
+    let median = Spread::of(values.iter().copied()).median;
+    let near = values.iter().filter(|value| (*value / median - 1.0).abs() <= ALIKE);
+    near.count()
 }
 
 fn main() -> Result<()> {
@@ -105,16 +100,18 @@ fn main() -> Result<()> {
         println!("{number}/{tries}: {made:?}");
         all.push(made);
     }
-    let holds: Vec<f64> = all.iter().map(|made| made.holds).collect();
+    // A try may know no rate that holds.
+    let holds = all.iter().map(|made| made.holds).filter(|holds| holds.is_finite());
+    let holds: Vec<f64> = holds.collect();
     let closed: Vec<f64> = all.iter().map(|made| made.closed_loop_tps).collect();
     let mut text = "| | median (minimum–maximum) | within 5 % of the median |\n|---|---|---|\n".to_owned();
     for (what, values) in [("capacity", &holds), ("closed loop, TPS", &closed)] {
-        let (near, _) = alike(values);
         writeln!(
             text,
-            "| {what} | {:.0} | {near} of {} |",
+            "| {what} | {:.0} | {} of {} |",
             Spread::of(values.iter().copied()),
-            values.len()
+            alike(values),
+            all.len()
         )?;
     }
     for (what, values) in [

@@ -1,7 +1,7 @@
 //! The same question without slices: variants whose runs follow each other, each on a server that is made for it.
 
 use crate::campaign;
-use crate::duels::Duel;
+use crate::duels::{Duel, beside};
 use dyno_bench::{Result, Spread};
 use dyno_stats::{Outcome, judge};
 use serde::{Deserialize, Serialize};
@@ -36,8 +36,7 @@ pub struct Repeated {
     /// Throughput of each run.
     baseline_tps: Vec<f64>,
     candidate_tps: Vec<f64>,
-    /// How long all were measured together, and what the commands took.
-    measured_s: f64,
+    /// What the commands took.
     wall_s: f64,
 }
 
@@ -77,14 +76,12 @@ pub fn repeated(dyno: &Path, variants: &str, slowdown_percent: u32, noise: bool)
         answer: "unknown".to_owned(),
         baseline_tps: Vec::new(),
         candidate_tps: Vec::new(),
-        measured_s: 0.0,
         wall_s: 0.0,
     };
     while made.answer == "unknown" && made.baseline_tps.len() < MOST_RUNS {
         let ([baseline, candidate], wall_s) = both(dyno, variants)?;
         made.baseline_tps.push(baseline);
         made.candidate_tps.push(candidate);
-        made.measured_s += 2.0 * f64::from(RUN_S);
         made.wall_s += wall_s;
         let judged = judge(&made.candidate_tps, &made.baseline_tps).ok_or("runs without a transaction")?;
         made.answer = match judged.outcome {
@@ -122,7 +119,7 @@ pub fn beside_repeated(duels: &[Duel], all_repeated: &[Repeated]) -> Result<Stri
              each and {:.0} s with all that is done between them; a duel that told took {:.0} s: by the medians, {:.1} \
              times.",
             kind.0,
-            if kind.1 { "noise" } else { "nothing" },
+            beside(kind.1),
             these.iter().filter(|made| made.answer == "lower").count(),
             these.len(),
             Spread::of(these.iter().map(|made| made.baseline_tps.len() as f64)),
@@ -178,7 +175,7 @@ pub fn beside_fixed(duels: &[Duel], all_fixed: &[Fixed]) -> Result<String> {
             "\nBeside {}: one after the other, {RUN_S} s each, the ratios of {rounds} pairs of equal servers scatter \
              by {:.1} % around 1; {} duels of {paired_s:.0} s by {:.1} %. For the same certainty that takes {times:.1} \
              times as long.",
-            if noise { "noise" } else { "nothing" },
+            beside(noise),
             100.0 * apart,
             equal.len(),
             100.0 * paired,

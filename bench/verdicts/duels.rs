@@ -94,6 +94,11 @@ fn at_most(hits: usize, all: usize) -> f64 {
     beta.map_or(f64::NAN, |beta| beta.inverse_cdf(0.95))
 }
 
+/// What worked beside a duel.
+pub fn beside(noise: bool) -> &'static str {
+    if noise { "noise" } else { "nothing" }
+}
+
 /// A row of the table for each kind of duel.
 pub fn table(duels: &[Duel]) -> Result<String> {
     let mut kinds: Vec<_> = duels.iter().map(|duel| (duel.slowdown_percent, duel.noise)).collect();
@@ -112,7 +117,7 @@ pub fn table(duels: &[Duel]) -> Result<String> {
         writeln!(
             text,
             "| {slowdown} % | {} | {} | {} | {wrong} | {:.1} % | {} | {:.3} | {} | {:.0} |",
-            if noise { "noise" } else { "nothing" },
+            beside(noise),
             these.len(),
             count(&Duel::is_right),
             100.0 * at_most(wrong, these.len()),

@@ -3,7 +3,7 @@
 //!
 //!     cargo bench --bench verdicts -- [--slowdowns 0,3,5,10] [--duels 10] [--at-most 1m,8m,3m,1m]
 //!                                     [--beside noise] [--fixed 0] [--repeated 0] [--cpu 0]
-//!                                     [--pool yes] [--minutes 0]
+//!                                     [--pool 2026-11,...] [--minutes 0]
 //!
 //! `--fixed 10` adds as many comparisons of two equal servers that are measured one after the other, each for 20 s, in
 //! turn with duels: how much their ratios scatter says how long it would take to know as much in that way.
@@ -12,8 +12,9 @@
 //!
 //! A slow-down is made by the server: each statement counts rows for nothing, as many as a first, long duel found to
 //! take the time. `--beside noise` has a process work now and then beside the duels. Duels take long, so they may be
-//! made in several sittings: `--minutes 60` begins no round after that time, SIGTERM has the duel under way be the
-//! last, and `--pool yes` counts those of earlier results of this bench in the table, too.
+//! made in several sittings: `--minutes 60` begins no round after that time, SIGTERM has what is under way be the last,
+//! and `--pool 2026-11` counts earlier results in the table, too, those whose names begin so. `--duels 0` with it makes
+//! none.
 
 mod apart;
 mod duels;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGTERM;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,13 +101,14 @@ struct Made {
 }
 
 impl Made {
-    /// Adds what earlier results of this bench have.
-    fn add_earlier(&mut self) -> Result<()> {
+    /// Adds what earlier results of this bench have whose names begin with one of these.
+    fn add_earlier(&mut self, begins: &[&str]) -> Result<()> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
         for entry in std::fs::read_dir(folder)? {
-            let path: PathBuf = entry?.path();
-            if path.to_string_lossy().ends_with("-verdicts.json") {
-                let mut kept: Value = serde_json::from_slice(&std::fs::read(path)?)?;
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with("-verdicts.json") && begins.iter().any(|begin| name.starts_with(begin)) {
+                let mut kept: Value = serde_json::from_slice(&std::fs::read(entry.path())?)?;
                 let earlier: Self = serde_json::from_value(kept["results"].take())?;
                 self.duels.extend(earlier.duels);
                 self.fixed.extend(earlier.fixed);
@@ -132,7 +134,8 @@ fn main() -> Result<()> {
     let repeated_rounds: usize = option("--repeated", 0)?;
     let cpu: String = option("--cpu", String::new())?;
     let minutes: u64 = option("--minutes", 0)?;
-    let pool = option("--pool", String::new())? == "yes";
+    let pool: String = option("--pool", String::new())?;
+    let pooled: Vec<&str> = pool.split(',').filter(|begin| !begin.is_empty()).collect();
     if !cpu.is_empty() {
         let mut set = CpuSet::new();
         set.set(cpu.parse()?)?;
@@ -145,7 +148,7 @@ fn main() -> Result<()> {
         .collect::<std::result::Result<Vec<u32>, _>>()?;
     let times: Vec<&str> = times.split(',').collect();
     let dyno = dyno_binary()?;
-    let probed = match slowdowns.iter().any(|percent| *percent > 0) {
+    let probed = match each > 0 && slowdowns.iter().any(|percent| *percent > 0) {
         true => Some(probe(&dyno, &slower_by(PROBE_ROWS), PROBE)?),
         false => None,
     };
@@ -177,9 +180,7 @@ fn main() -> Result<()> {
         }
     }
     let mut counted = made.clone();
-    if pool {
-        counted.add_earlier()?;
-    }
+    counted.add_earlier(&pooled)?;
     let text = counted.text()?;
     print!("{text}");
     let facts = json!({
@@ -191,9 +192,12 @@ fn main() -> Result<()> {
                 true => String::new(),
                 false => format!("Servers and load were bound to core {cpu}; other cores had other work. "),
             },
-            match pool {
-                true => "The table has the duels of this and of earlier results; the file beside it those of this one.",
-                false => "",
+            match pooled.is_empty() {
+                true => String::new(),
+                false => format!(
+                    "The table has the duels of this and of earlier results ({}); the file beside it those of this one.",
+                    pooled.join(", ")
+                ),
             }
         ),
         "probe": { "rows": PROBE_ROWS, "ratio": probed },

@@ -195,7 +195,7 @@ fn main() -> Result<()> {
             match pooled.is_empty() {
                 true => String::new(),
                 false => format!(
-                    "The table has the duels of this and of earlier results ({}); the file beside it those of this one.",
+                    "The table has these duels and those of earlier results ({}); the file beside it these alone.",
                     pooled.join(", ")
                 ),
             }
